@@ -1,5 +1,5 @@
-"""Learning curves: development scores by amount of data seen, from the logs of runs (thesis, 3.7.4,
-Figure 2)."""
+"""Learning curves: development scores against the amount of training data seen, from the logs of
+runs (thesis, 3.7.4, Figure 2)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
 
     Args:
         run: Output directory of `paraphrastic train`.
-        name: Name of the run (default: that of the directory).
+        name: Name of the run (default: name of the directory).
     """
     run = Path(run)
     recipe, evaluations = read_evaluations(run)
@@ -110,14 +110,17 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
 
 
 def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
-    """Return how much a step sees, and the unit. A batch of `batch_tokens` counts as one step."""
+    """Return how much data one step sees, and the unit of this amount.
+
+    A batch of `batch_tokens` counts as one step.
+    """
     if "batch_tokens" in recipe["training"]:
         return 1, "steps"
     return int(recipe["training"]["batch_size"]), "examples" if "task" in recipe else "pairs"
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """Plot the learning curves of several runs, and list how soon each is near its best score.
+    """Plot the learning curves of several runs, and list how soon each run is near its best score.
 
     Args:
         runs: Output directories of `paraphrastic train`, by name or in a list.

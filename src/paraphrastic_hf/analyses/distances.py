@@ -1,8 +1,8 @@
 """Distances between languages, from URIEL's features or from a table (thesis, 5.3.2).
 
 Littell et al. 2017. URIEL and lang2vec: Representing languages as typological, geographical, and
-phylogenetic vectors. EACL. The distances are cosine distances of feature vectors, which are read
-from the data files of the package `lang2vec` without running its code.
+phylogenetic vectors. EACL. The distances are cosine distances between feature vectors. The vectors
+are read from the data files of the package `lang2vec`, whose code is not run.
 """
 
 from __future__ import annotations
@@ -41,13 +41,15 @@ MACRO = {  # macrolanguages and newer codes -> the code that URIEL uses
 def uriel_distances(
     names: Iterable[str], folder: str | Path | None = None
 ) -> dict[str, dict[str, float]]:
-    """Compute cosine distances of languages to English, 0 to 2, by language and kind of feature.
+    """Compute cosine distances between languages and English, 0 to 2, by language and kind of
+    feature.
 
-    The kind `features` joins the vectors of all kinds. Languages that URIEL lacks are left out.
+    The kind `features` concatenates the vectors of all kinds. Languages that URIEL lacks are left
+    out.
 
     Args:
         names: Languages, by ISO 639-1 or 639-3 codes.
-        folder: Folder with the data of `lang2vec` (default: that of the installed package).
+        folder: Folder with the data of `lang2vec` (default: folder of the installed package).
     """
     folder = _installed() if folder is None else Path(folder)
     try:
@@ -74,7 +76,8 @@ def uriel_distances(
 def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
     """Read distances to English from a TSV file, by language and kind.
 
-    The first line contains `language` and the kinds of distance, each further line one language.
+    The first line contains `language` and the kinds of distance. Each further line contains one
+    language and its distances.
     """
     rows = [(number, line.split("\t")) for number, line in text_lines(Path(path)) if line.strip()]
     if not rows or len(rows[0][1]) < 2:
@@ -94,7 +97,7 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def _installed() -> Path:
-    """Return the data folder of lang2vec, without importing it: it shadows one of our scripts."""
+    """Return the data folder of lang2vec. Importing lang2vec would shadow one of our scripts."""
     try:
         return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
     except PackageNotFoundError as error:
@@ -102,7 +105,7 @@ def _installed() -> Path:
 
 
 def _vectors(path: Path, prefix: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Return the features with a prefix, (features,), of each language, under its given name."""
+    """Return the features whose names start with `prefix`, (features,), for each language."""
     with np.load(path, allow_pickle=False) as arrays:
         place = {str(code): row for row, code in enumerate(arrays["langs"])}
         chosen = [str(feature).startswith(prefix) for feature in arrays["feats"]]

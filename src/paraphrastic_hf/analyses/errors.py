@@ -1,5 +1,5 @@
-"""Sentence pairs on which one encoder is right and another wrong (Wieting and Gimpel, 2017, section
-5.1, Table 7)."""
+"""Sentence pairs on which one encoder is right and another encoder is wrong (Wieting and Gimpel,
+2017, section 5.1, Table 7)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ TOP = 5.0  # of the gold scores
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence pair with its scores, all 0 to 5: human (`gold`), and of the first and second
-    encoder."""
+    """A sentence pair with three scores from 0 to 5.
+
+    Attributes:
+        gold: Human score.
+        one: Score of the first encoder.
+        other: Score of the second encoder.
+    """
 
     dataset: str
     first: str

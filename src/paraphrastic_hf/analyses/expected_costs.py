@@ -1,5 +1,5 @@
-"""Expected cost of the candidates of held-out sentences during minimum risk training, by SimiLE and
-by BLEU (thesis, 7.5.2, Figure 12)."""
+"""Expected SimiLE cost and BLEU cost of candidate translations of held-out sentences, during
+minimum risk training (thesis, 7.5.2, Figure 12)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Costs:
     """The expected costs of one run.
 
     Attributes:
-        trained_by: The cost that it trains on, such as `simile`.
-        steps: The steps of its evaluations.
-        by: The expected cost at each evaluation, x 100, by SimiLE and by BLEU.
+        trained_by: The cost that training minimizes, such as `simile`.
+        steps: The training step of each evaluation.
+        by: The expected cost at each evaluation, x 100, by kind of cost (SimiLE and BLEU).
     """
 
     name: str
@@ -39,7 +39,7 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
 
     Args:
         run: Output directory of `paraphrastic train`.
-        name: Name of the run (default: that of the directory).
+        name: Name of the run (default: name of the directory).
     """
     recipe, entries = read_evaluations(run)
     evaluations = [entry for entry in entries if LOGGED in entry]
@@ -57,7 +57,7 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
 
 
 def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """Plot and list the expected costs of several runs by SimiLE and by BLEU.
+    """Plot and list the expected SimiLE cost and BLEU cost of several runs.
 
     Args:
         runs: Output directories of `paraphrastic train`, by name or in a list.

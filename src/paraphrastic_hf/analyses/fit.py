@@ -1,5 +1,5 @@
-"""How well encoders fit their training pairs (thesis, 3.3), to see whether a model that is weak on
-other text has memorized its training text."""
+"""How well encoders fit their training pairs (thesis, 3.3). This shows whether a model that is weak
+on other text has memorized its training text."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Fit:
 
     Attributes:
         pairs: Number of pairs.
-        positive: Mean cosine of the two sides of a pair, -1 to 1.
-        negative: Mean cosine of a side and its negative, -1 to 1.
+        positive: Mean cosine between the two sentences of a pair, -1 to 1.
+        negative: Mean cosine between a sentence and its negative, -1 to 1.
     """
 
     pairs: int
@@ -39,15 +39,18 @@ class Fit:
 
     @property
     def statistic(self) -> float:
-        """Return the mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2), -4 to 4."""
+        """Return the mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2), -4 to 4.
+
+        g1 and g2 are the sentences of a pair, n1 and n2 their negatives.
+        """
         return 2 * (self.positive - self.negative)
 
 
 def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 100) -> Fit:
     """Compare pairs with their hardest negatives, batch by batch as in training (3.1.3.1).
 
-    The negative of a side is the most similar sentence from the other pairs of its batch, except
-    sentences equal to it or to its partner.
+    The negative of a sentence is the most similar sentence among the other pairs of the batch,
+    except sentences equal to it or to its partner.
 
     Args:
         batch_size: Pairs per batch, 2 or more. A last batch of one pair is left out.
@@ -76,8 +79,11 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
 
 
 def _barred(texts: Sequence[str]) -> np.ndarray:
-    """Return which sentences cannot be a sentence's negative, (texts, texts): those equal to it or
-    to its partner. Pair i has the sentences 2i and 2i + 1."""
+    """Return which sentences cannot be negatives of which, (texts, texts).
+
+    A sentence equal to the anchor or to its partner is barred. Sentences 2i and 2i + 1 are pair
+    i.
+    """
     _, group = np.unique(texts, return_inverse=True)
     partner = group.reshape(-1, 2)[:, ::-1].reshape(-1)
     same = group[:, None] == group[None, :]

@@ -47,9 +47,10 @@ def gates(
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
-        sentences: Sentences with dependency relations. Those of more than 15 words are left out, as
-            in the paper.
-        least: Minimum number of words of a tag or relation.
+        sentences: Sentences with dependency relations. Sentences of more than 15 words are left
+            out, as in the paper.
+        least: Minimum number of words with a tag or relation. Rarer tags and relations are left
+            out.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
@@ -102,14 +103,14 @@ def gate_norms(
 ) -> list[np.ndarray]:
     """Compute the L1 norm of the gate of each word.
 
-    In GRAN-2 it is the gate of the LSTM's state, else that of the word vector. A word of several
-    tokens has the mean of their norms. A BiGRAN has the mean of both directions.
+    The gate is the one of the word vector, or of the LSTM's state in GRAN-2. Norms are averaged
+    over the tokens of a word, and over both directions of a BiGRAN.
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
 
     Returns:
-        The norms of each sentence, (words,). A word without a known token has NaN.
+        The norms of each sentence's words, (words,). NaN for a word without a known token.
     """
     model: Any = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel" or model.config.variant == 0:

@@ -1,7 +1,7 @@
 """Piece overlap with English and a score for each language (thesis, 5.3.2).
 
-The score is one model's accuracy on Tatoeba. Or, as in the thesis, it is the score on English STS
-of a model that was trained on English and this language.
+The score is the accuracy of one multilingual model on Tatoeba. Or, as in the thesis, one model is
+trained per language, on its pairs with English, and scored on English STS.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def of_one_model(
     bitext: str | Path | None = None,
     pairs: int = 10_000,
 ) -> list[Language]:
-    """Score one model on every language: accuracy on Tatoeba, and overlap under its tokenizer.
+    """Score one model on every language: accuracy on Tatoeba, and piece overlap with its tokenizer.
 
     Args:
-        distances: Distances to English by language. Other languages are left out.
+        distances: Distances to English by language. Languages without distances are left out.
         bitext: Folder of `en-XX` folders to measure overlap on (default: Tatoeba's own sentences).
-        pairs: Number of pairs to sample from the bitext of each language. Languages with fewer are
-            left out.
+        pairs: Number of pairs to sample from the bitext of each language. Languages with fewer
+            pairs are left out.
     """
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
@@ -116,15 +116,16 @@ def of_runs(
     apart: bool = False,
     data_root: str | Path,
 ) -> list[Language]:
-    """Train a model on each language and English, and score it by its STS 2012-2016 average.
+    """Train one model per language, on its pairs with English, and score it by the STS 2012-2016
+    average.
 
     Args:
         folder: Output folder. The runs are stored in its subfolder `runs`.
         bitext: Folder of `en-XX` folders. Their files have English in the first column.
-        distances: Distances to English by language. Other languages are left out.
-        pairs: Number of pairs to sample for each language. Languages with fewer are left out.
-        apart: Keep the language's pieces separate from the English ones (`tokenizer.apart`), as the
-            thesis does with a mark before each. The overlap is measured on unmarked pieces.
+        distances: Distances to English by language. Languages without distances are left out.
+        pairs: Number of pairs to sample for each language. Languages with fewer pairs are left out.
+        apart: Keep the pieces of the two languages separate (`tokenizer.apart`), as the thesis does
+            by putting a mark before each piece. The overlap is measured on unmarked pieces.
         data_root: Folder that contains `eval`.
     """
     read_sts(evaluation_files(data_root))  # find a missing year before hours of training

@@ -46,7 +46,8 @@ class Language:
 
 
 def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of distinct pieces of an English text that another text has (footnote 9)."""
+    """Return the share of an English text's distinct pieces that another text also has (footnote
+    9)."""
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
         raise DataError(
@@ -64,11 +65,11 @@ def languages(
     threshold: float = THRESHOLD,
     apart: bool = False,
 ) -> Analysis:
-    """Correlate a model's scores with overlap and language distances (Spearman's rho x 100).
+    """Correlate a model's scores with piece overlap and language distances (Spearman's rho x 100).
 
     Args:
         found: At least four languages.
-        threshold: Largest overlap of the low-overlap group, 0 to 1.
+        threshold: Largest overlap of a language in the low-overlap group, 0 to 1.
     """
     if len(found) < FEWEST:
         raise DataError(

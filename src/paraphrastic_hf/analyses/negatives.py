@@ -1,5 +1,5 @@
-"""Negatives that mega-batches of several sizes contain for the same sentences: their similarity and
-text (thesis, 4.5.5, Table 31)."""
+"""Negatives of the same sentences in mega-batches of several sizes: similarity and text (thesis,
+4.5.5, Table 31)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SIZES = (1, 20, 40)  # of Table 31
 
 @dataclass(frozen=True)
 class Negative:
-    """A sentence with its paraphrase and the negative from a mega-batch.
+    """The negative of a sentence in a mega-batch.
 
     Attributes:
         is_first: Whether the sentence is the first side of its pair.
         text: The negative.
-        cosine: Cosine of sentence and negative, -1 to 1.
-        partner_cosine: Cosine of sentence and paraphrase, -1 to 1.
+        cosine: Cosine between the sentence and the negative, -1 to 1.
+        partner_cosine: Cosine between the sentence and its paraphrase, -1 to 1.
     """
 
     is_first: bool
@@ -46,15 +46,16 @@ def negatives_of(
     sizes: Sequence[int] = SIZES,
     batch_size: int = 100,
 ) -> dict[int, list[Negative]]:
-    """Choose negatives as training with `max` does, for the same sentences from more and more text.
+    """Choose negatives of the same sentences in mega-batches of several sizes, as training with
+    `max` does.
 
-    Pairs are cut into mega-batches of the largest size. A remainder of pairs is not used. The
-    sentences of each first mini-batch get a negative from that mini-batch, and from each larger
-    mega-batch that begins with it.
+    Pairs are cut into mega-batches of the largest size, without the remaining pairs at the end. The
+    sentences of the first mini-batch of each get a negative from that mini-batch, and from each
+    larger mega-batch that begins with it.
 
     Returns:
-        For each size a list of negatives, alternating first sides and partners. Sentences without a
-        negative in the smallest mega-batch, where all others are equal to them, are left out.
+        A list of negatives for each size, alternating first sides and partners. Sentences without a
+        negative in the smallest mega-batch are left out.
     """
     if not sizes or min(sizes) < 1 or batch_size < 2:
         raise DataError(

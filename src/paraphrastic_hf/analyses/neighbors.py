@@ -34,17 +34,17 @@ def neighbors(
 ) -> Analysis:
     """Find the nearest neighbors of queries by cosine, for each of several models.
 
-    With `among`, queries and neighbors are texts that the model encodes (Tables 22 and 23).
-    Without it they are entries of the model's table: words, pieces, or character n-grams (Tables 8
-    and 24). There `_` stands for a space or the start of a word.
+    With `among`, queries and neighbors are texts that the model encodes (Tables 22 and 23). Without
+    `among`, they are entries of the model's table: words, pieces, or character n-grams (Tables 8
+    and 24). In pieces and n-grams `_` stands for a space or the start of a word.
 
     Args:
         encoders: Models by name, any objects with `encode`. Without `among`, each must be a
             `SentenceEncoder` with one table.
-        queries: Words, phrases or n-grams. A query needs at least one model that knows it. Other
-            models return no neighbors for it.
+        queries: Words, phrases or n-grams. At least one model must know each query. Models that do
+            not know a query return no neighbors for it.
         most: Search only the first `most` texts or table entries. Tokenizers of whole words or
-            n-grams sort entries by frequency (Table 8 has the 10,000 most frequent).
+            n-grams sort entries by frequency (Table 8 uses the 10,000 most frequent words).
         count: Number of neighbors of each query, 1 or more, without the query itself.
     """
     if count < 1:
@@ -78,7 +78,8 @@ def neighbors(
 def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
     """Return the entries of a model's table and their vectors, (entries, dim).
 
-    Padding and unknown are left out. Spaces, and sentencepiece's marks for them, become `_`.
+    The entries for padding and unknown tokens are left out. Spaces and sentencepiece's space marks
+    become `_`.
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
@@ -151,7 +152,7 @@ def _without_own(
     count: int,
     spare: int,
 ) -> dict[str, list[Match]]:
-    """Return the matches of each query, without the query itself in any case."""
+    """Return the matches of each query, without the query itself in any capitalization."""
     found = nearest_texts(vectors, blocks, count + spare)
     return {
         query: [match for match in matches if match.text.lower() != text.lower()][:count]
@@ -160,7 +161,7 @@ def _without_own(
 
 
 def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
-    """Return how often the most frequent of some texts occurs among others, ignoring case."""
+    """Return how often the most frequent text of `own` occurs in `among`, ignoring case."""
     wanted = {text.lower() for text in own}
     times = Counter(text.lower() for text in among)
     return max((times[text] for text in wanted), default=0)

@@ -1,4 +1,5 @@
-"""Scores by number and length of character n-grams (thesis, 3.7.5, Table 19)."""
+"""Scores by the number and the lengths of character n-grams in the vocabulary (thesis, 3.7.5, Table
+19)."""
 
 from __future__ import annotations
 
@@ -31,13 +32,15 @@ def ngram_vocabulary(
     orders: Sequence[Sequence[int]] = ORDERS,
     data_root: str | Path | None = None,
 ) -> Analysis:
-    """Train a recipe with the `most` most frequent n-grams of each length, for sets of lengths.
+    """Train a recipe with n-gram vocabularies of several sizes, for several sets of n-gram lengths.
 
-    The rest of the recipe stays. The thesis trains for 5 epochs without penalty (`--epochs 5
-    --lambda_all 0`).
+    All other settings of the recipe stay the same. The thesis trains for 5 epochs without penalty
+    (`--epochs 5 --lambda_all 0`).
 
     Args:
         folder: Output folder. The runs are stored in its subfolder `runs`.
+        most: Sizes to try: how many of the most frequent n-grams to keep per length.
+        orders: Sets of n-gram lengths to try.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"

@@ -35,7 +35,7 @@ def norms(
 
     Args:
         sentences: A tagged corpus. Each distinct word counts once, under its most frequent tag.
-        counts: Words with their counts, from `read_word_list`.
+        counts: Frequency of each word, from `read_word_list`.
     """
     if any(count is None for count in counts.values()):
         raise DataError("The word list has no counts. Each line must have a word and its count")
@@ -117,7 +117,7 @@ def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
 
 
 def power_of_ten(count: int) -> str:
-    """Return the highest power of ten that is not above a count, as text. It is 1 for 0.
+    """Return the highest power of ten up to a count, as text. It is 1 for a count of 0.
 
     Example:
         >>> power_of_ten(1), power_of_ten(999), power_of_ten(1000)

@@ -22,10 +22,11 @@ class Table:
     """A table of an analysis.
 
     Attributes:
-        name: Name of its TSV file, such as `tags`.
-        title: Content of the table, with the unit of its numbers.
+        name: Part of the name of the TSV file, such as `tags`.
+        title: Content of the table, with the unit of its values.
         rows: One cell per column. None is an empty cell.
-        on_page: Whether the Markdown page shows it. The TSV and JSON files always contain it.
+        on_page: Whether the Markdown page shows the table. The TSV and JSON files always contain
+            it.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Analysis:
     """The result of one analysis.
 
     Attributes:
-        kind: Name of the analysis and of its files.
+        kind: Name of the analysis, with which its file names begin.
         title: First line of the page.
         notes: Scope and method, for the reader.
         settings: Settings of the analysis, for the JSON file.
@@ -57,7 +58,8 @@ class Analysis:
 def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
     """Write KIND.md, KIND.json, KIND.png, and a TSV file for each table, and return their paths.
 
-    A single table is written to KIND.tsv, several to KIND-TABLE.tsv. TSV numbers are not rounded.
+    A single table is written to KIND.tsv, several tables to KIND-TABLE.tsv. Values in TSV files are
+    not rounded.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)

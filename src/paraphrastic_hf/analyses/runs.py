@@ -1,5 +1,5 @@
-"""Trains variants of one recipe to show the effect of a setting. Interrupted runs can be
-resumed."""
+"""Training of several variants of one recipe, to show the effect of a setting. Interrupted runs can
+be resumed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the runs.
+    """A variant of a recipe, trained in one run.
 
     Attributes:
-        datasets: Function that returns additional text, as `train` takes it.
+        datasets: Function that returns additional training text, in the form that `train` takes.
     """
 
     recipe: ContrastiveRecipe
@@ -41,7 +41,7 @@ def run_variants(
 ) -> dict[str, float]:
     """Train every variant into `folder/runs/NAME`, and return their best development scores.
 
-    A repeated call keeps finished runs and resumes an interrupted one. It may add variants.
+    A repeated call keeps finished runs and resumes an interrupted run. It may add variants.
 
     Args:
         base: The recipe that is varied. All runs of a folder must vary the same recipe.
@@ -82,7 +82,8 @@ def run_variants(
 
 
 def _claim(folder: Path, base: ContrastiveRecipe) -> None:
-    """Write the varied recipe to the folder, unless it contains runs of another recipe."""
+    """Record the varied recipe in the folder. Raise an error if the folder has runs of another
+    recipe."""
     path, text = folder / "recipe.yaml", to_yaml(base)
     if path.exists() and read_recipe(ContrastiveRecipe, path) != base:
         raise RecipeError(f"{folder} contains runs of another recipe. Use another --output")
@@ -91,8 +92,8 @@ def _claim(folder: Path, base: ContrastiveRecipe) -> None:
 
 
 def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
-    """Write a hash of a run's additional text to the folder, because its recipe does not name
-    it."""
+    """Record a hash of a run's additional text in the folder, because the recipe does not name this
+    text."""
     digest = hashlib.sha256()
     for rows, source in datasets:
         described = str(source).replace(", beside={}", "")  # keeps the hashes of older folders

@@ -45,7 +45,7 @@ def mean_by(
 
     Args:
         values: The values, (count,). NaN is left out.
-        least: Minimum number of values of a label.
+        least: Minimum number of values of a label. Rarer labels are left out.
 
     Example:
         >>> mean_by(["NN", "DT", "NN"], np.array([4.0, 1.0, 2.0]))

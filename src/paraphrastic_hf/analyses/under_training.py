@@ -1,5 +1,6 @@
-"""Whether a model is weak on words that it has hardly trained (thesis, 3.3.1): the share of rare
-words in each dataset, and the model's distance from the task's 75th percentile."""
+"""Whether a model is weak on words that are rare in its training text (thesis, 3.3.1): the share of
+rare words in each dataset, and the difference between the model's score and the 75th percentile of
+the task's systems."""
 
 from __future__ import annotations
 
@@ -44,9 +45,9 @@ class Trained:
     """A dataset with its share of rare words and the model's score.
 
     Attributes:
-        group: Such as `2012` or `SICK`.
-        name: Such as `MSRpar`.
-        rare: Share of its words seen fewer than 100 times in training, 0 to 100.
+        group: Group of the dataset, such as `2012` or `SICK`.
+        name: Name of the dataset, such as `MSRpar`.
+        rare: Percentage of the dataset's words seen fewer than 100 times in training.
         pearson: The model's Pearson r x 100.
         deviation: `pearson` minus the 75th percentile of the task's systems.
     """
@@ -80,8 +81,9 @@ def rare_share(
 
     Args:
         counts: Frequency of each token in the training text, (vocab,).
-        tokenizer: Tokenizer of the texts. If it does not cut words, its tokens count as words.
-        texts: The texts. Every occurrence of a word counts. Unknown words are rare.
+        tokenizer: Tokenizer of the model. If it does not cut text into words, its tokens count as
+            words.
+        texts: The texts. Every occurrence of a word counts. Unknown words count as rare.
     """
     special = tokenizer.special
     ids = tokenizer.encode_batch(texts).ids
@@ -105,7 +107,7 @@ def under_training(
     Args:
         encoder: A `SentenceEncoder` over words or pieces.
         counts: Frequency of each token in the training text, (vocab,), from `token_counts`.
-        datasets: Datasets from `read_22`. Others have no percentile and are left out.
+        datasets: Datasets from `read_22`. Other datasets have no percentile and are left out.
     """
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:

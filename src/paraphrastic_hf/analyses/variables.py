@@ -1,5 +1,6 @@
-"""What the variables of a generative model encode: probes, the meaning of one sentence in the style
-of another, and points between two sentences (thesis, 5.7.2, 5.7.3, Tables 52 and 53)."""
+"""What the variables of a generative model encode: probing, sentences with the meaning of one text
+and the style of another, and interpolation between two sentences (thesis, 5.7.2, 5.7.3, Tables 52
+and 53)."""
 
 from __future__ import annotations
 
@@ -66,8 +67,8 @@ def variables(
 ) -> Analysis:
     """Show what the variables of a generative model encode.
 
-    Sources are every second text, and the style of each is the text five places on. Interpolation
-    goes from a source to its style.
+    Every second text is a source, and its style is the text five positions later. Interpolation
+    goes from a source to its style text.
 
     Args:
         judge: Independently trained encoder with `similarity_pairwise`, for the cosines.
@@ -139,8 +140,10 @@ def _first(written: Sequence[Sequence[GeneratedText]]) -> list[str]:
 
 
 def _near(judge: Any, outputs: Sequence[str], others: Sequence[str]) -> list[Cell]:
-    """Return the mean cosine, the correlation of lengths, and the share of equal last
-    characters."""
+    """Compare outputs with other texts, pair by pair.
+
+    Return the mean cosine, the correlation of lengths, and the share of equal last characters.
+    """
     words = [np.array([len(text.split()) for text in side], float) for side in (outputs, others)]
     length = float("nan")
     if all(side.std() > 0 for side in words):
@@ -158,8 +161,10 @@ def _probe_table(probes: Probes) -> Table:
 
 
 def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
-    """Draw a heat map of probes, relative to each task's mean over the variables. Without probes,
-    draw bars of the similarity of the outputs."""
+    """Draw a heat map of probing accuracies, relative to each task's mean over the variables.
+
+    Without probes, draw bars of the similarity of the outputs.
+    """
     if not probes:
         figure = new_figure(9, 3)
         axes = figure.subplots()

@@ -1,7 +1,7 @@
 """Share of the training gain that token weights alone explain (thesis, 3.4).
 
-The thesis multiplies each initial vector by the sum of the absolute values of the trained vector.
-This alone reaches two thirds of the improvement.
+The thesis multiplies each token's initial vector by the sum of the absolute values of its trained
+vector. This alone reaches two thirds of the improvement.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ def weighting(
     *,
     name: str = "model",
 ) -> Analysis:
-    """Score a trained table, its initial values, and these with trained weights, on STS.
+    """Score a trained table, its initial values, and the initial values with trained weights, on
+    STS.
 
     The weight of a token is the sum of the absolute values of its trained vector. Two more tables
     are scored for comparison: the initial vectors divided by each token's frequency, and the
-    trained vectors at length 1, which have no weights.
+    trained vectors scaled to length 1, which removes their weights.
 
     Args:
         start: Initial values of the table, (vocab, dim).
@@ -73,7 +74,7 @@ def weighting(
 
 
 def share_of_weights(scores: dict[str, float]) -> float:
-    """Return the percentage of the improvement that the weights alone reach.
+    """Return the percentage of the training gain that the weights alone reach.
 
     Example:
         >>> round(share_of_weights(THESIS), 2)
@@ -95,7 +96,7 @@ def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
 
 
 def random_start(table: np.ndarray) -> np.ndarray:
-    """Draw a table from N(0, 1), as models of this package are initialized, up to the scale.
+    """Draw a table from N(0, 1), the initialization of models of this package except for the scale.
 
     Cosines do not depend on the scale.
     """
@@ -105,7 +106,7 @@ def random_start(table: np.ndarray) -> np.ndarray:
 def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) -> np.ndarray:
     """Take the vectors of another averaging model for the same tokens, (vocab, dim).
 
-    Missing tokens get random vectors, with the mean length of the others.
+    Missing tokens get random vectors with the mean length of the other vectors.
 
     Args:
         table: The trained table, (vocab, dim), for its shape.

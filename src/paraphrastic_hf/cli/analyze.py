@@ -1,7 +1,7 @@
 """`paraphrastic analyze KIND ... --output DIR`: the analyses of the papers.
 
-Each kind is a function from its arguments to an analysis, decorated with its summary, examples and
-arguments.
+Each kind is a function from arguments to an analysis. The decorator `kind` has the summary,
+examples and arguments.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ examples:
 
 
 class Argument(NamedTuple):
-    """Name and options for `add_argument`."""
+    """Name and options of an argument, for argparse's `add_argument`."""
 
     name: str
     options: dict[str, Any]
@@ -621,7 +621,7 @@ def _encoder(model: str) -> SentenceEncoder:
 
 
 def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
-    """Load encoders, keyed by the last parts of their paths."""
+    """Load encoders. Their keys are the last parts of their paths."""
     encoders = {_name(model): _encoder(model) for model in models}
     if len(encoders) < len(models):
         raise DataError("Two models have the same name. Rename a directory")

@@ -163,7 +163,7 @@ def _translator(name: str, arguments: argparse.Namespace) -> Translate:
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    """Return the encoder and the function for perplexities. None for one not asked for."""
+    """Return the encoder and the function for perplexities. Each is None if not requested."""
     encoder = perplexity = None
     if arguments.encoder != "none":
         from paraphrastic_hf.encoders.encoder import SentenceEncoder
@@ -181,7 +181,7 @@ def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
-    """Write the paraphrases that changed a label, and all as training examples."""
+    """Write the paraphrases that changed a label, and all paraphrases as training examples."""
     from paraphrastic_hf.evaluation.adversarial import training_rows
 
     with open_output(str(folder / f"{name}.training.tsv")) as file:

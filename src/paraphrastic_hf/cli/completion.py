@@ -46,9 +46,9 @@ def add_completions(parser: Parser, path: tuple[str, ...] = ()) -> None:
     """Add completions for shtab to every argument, and the recipe keys as options.
 
     Args:
-        parser: A parser. Its default `recipe_kinds` names the kinds of recipes that it takes.
-            Without one it takes those of `paraphrastic train`.
-        path: The words that lead to it, such as `data stats`.
+        parser: A parser. Its default value `recipe_kinds` names the kinds of recipes that the
+            command takes. Without it they are the kinds of `paraphrastic train`.
+        path: The subcommands that lead to the parser, such as `data stats`.
     """
     kinds = parser.get_default("recipe_kinds")
     for action in parser._actions:
@@ -100,8 +100,10 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
 
 
 def recipes_of(kinds: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the packaged recipes of some kinds, or of all kinds that are trained, with the short
-    names that are unambiguous."""
+    """Return the names of packaged recipes of some kinds (default: all kinds that are trained).
+
+    Short names are included if they are unambiguous.
+    """
     every = recipe_names()
     last = Counter(name.partition("/")[2] for name in every)
     named = {name: kind_of(read_mapping(find_recipe(name))) for name in every}
@@ -118,9 +120,10 @@ def _suites() -> tuple[str, ...]:
 
 
 def recipe_keys(kinds: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return the recipe keys of some kinds, or of all kinds that are trained, with their choices.
+    """Return the recipe keys of some kinds (default: all kinds that are trained), with their
+    choices.
 
-    The kind `make` has the keys of the group `make` of corpus recipes.
+    The kind `make` has the keys of the group `make` in corpus recipes.
     """
     try:
         from paraphrastic_hf.pipelines.recipe import CorpusRecipe, MakeArguments

@@ -195,7 +195,8 @@ def _languages(encoder: Any, model: str) -> list[str]:
 
 
 def _name(arguments: argparse.Namespace) -> str:
-    """Return the name of the model in tables: its folder, then the options that change it."""
+    """Return the name of the model in tables: its folder, then the options that change the
+    model."""
     folder = os.path.basename(os.path.normpath(arguments.model))
     others = (arguments.latent, arguments.dimension, arguments.precision)
     return "-".join([folder, *(str(each) for each in others if each is not None)])

@@ -164,7 +164,8 @@ def _command_lines() -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Errors of this package are one line on stderr and exit status 2."""
+    """Run one command. An error of this package prints one line on stderr and gives exit status
+    2."""
     _prepare_streams()
     threading.excepthook = _print_thread_error
     arguments = list(sys.argv[1:] if arguments is None else arguments)
@@ -236,7 +237,7 @@ class _Terminal(io.TextIOWrapper):
 
 
 def _prepare_streams() -> None:
-    """Print in UTF-8, and make control characters visible in a terminal.
+    """Make output UTF-8 in any locale, and control characters visible in a terminal.
 
     Without a terminal, the bars of transformers, datasets and downloads are hidden.
     """
@@ -257,7 +258,7 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Discard output that cannot be printed, since printing would fail again at exit."""
+    """Discard buffered output that cannot be printed, since printing would fail again at exit."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -266,7 +267,8 @@ def _drop_output() -> None:
 
 
 def _print_thread_error(failure: threading.ExceptHookArgs) -> None:
-    """Print the traceback of a thread, unless a disk failed: the main thread reports that."""
+    """Print the traceback of a thread. Disk errors are left out, because the main thread reports
+    them."""
     if failure.exc_value is None or disk_error(failure.exc_value, os.curdir) is None:
         threading.__excepthook__(failure)
 

@@ -118,7 +118,7 @@ def configure(parser: Parser) -> None:
 
 
 def add_pair_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that score and choose pairs."""
+    """Add the options for scoring and choosing pairs."""
     option = parser.add_argument
     option(
         "--score",
@@ -231,7 +231,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def kept_pairs(pairs: Pairs, arguments: argparse.Namespace, threshold: float | None) -> Pairs:
-    """Return the pairs that reach a threshold, and print how many reach others."""
+    """Return the pairs that reach a threshold, and print how many pairs reach other thresholds."""
     if not arguments.quiet:
         counts = "; ".join(
             f"{least:g}: {int((pairs.score >= least).sum()):,}"
@@ -244,7 +244,8 @@ def kept_pairs(pairs: Pairs, arguments: argparse.Namespace, threshold: float | N
 
 @contextlib.contextmanager
 def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
-    """Yield the work folder, which stays only if the user named it or the run fails."""
+    """Yield the work folder. At the end it is removed, unless the user named it or the run
+    failed."""
     import shutil
 
     from paraphrastic_hf.io.locks import locked
@@ -265,7 +266,7 @@ def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
 def _side(path: str, bad_lines: str) -> TextSide:
     """Return the lines of a file and its stamp, which is empty for standard input and pipes.
 
-    The stamp depends on `bad_lines`, so that `refuse` reads a file again that `keep` has stored.
+    The stamp depends on `bad_lines`, so that lines stored with `keep` are read again with `refuse`.
     """
     from paraphrastic_hf.mining.store import file_stamp
 

@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _details(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given options for models."""
+    """Return the options about models that were given, as fields of `ModelDetails`."""
     licenses = {}
     for item in arguments.source_license:
         name, equals, license = item.rpartition("=")

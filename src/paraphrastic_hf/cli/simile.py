@@ -30,7 +30,7 @@ examples:
 
 
 def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "+") -> None:
-    """Add systems, references and the options of `SimileScorer`.
+    """Add the arguments for systems and references, and the options of `SimileScorer`.
 
     Args:
         systems: Number of systems, as `nargs` of argparse.
@@ -100,7 +100,7 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of intervals and p-values."""
+    """Add the options for intervals and p-values."""
     parser.add_argument(
         "--samples",
         type=int,
@@ -151,8 +151,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    """Return the scorer, the references (a text or a list per segment), and the systems as pairs of
-    name and segments."""
+    """Return the scorer, the references and the systems.
+
+    References are a text or a list of texts per segment. Systems are pairs of name and segments.
+    """
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.metrics.systems import check_systems

@@ -38,7 +38,7 @@ examples:
 
 
 class _List(argparse.Action):
-    """Prints the packaged recipes and exits."""
+    """Action that prints the packaged recipes and exits."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
@@ -121,7 +121,7 @@ def next_command(model: Path) -> str:
 
 
 def source_fields() -> Fields:
-    """The fields of a source, by the keys that the tables show."""
+    """Return the fields of a source, by the keys shown in the tables."""
     from paraphrastic_hf.config.recipe import key_paths
     from paraphrastic_hf.training.engine.recipe import SourceArguments
 
@@ -172,7 +172,8 @@ def change(run: Mapping[str, Any]) -> str:
 
 
 def _outcome(run: Mapping[str, Any], best_score: float | None) -> str:
-    """Describe the result of a run: scores of splits, perplexity, or a development score."""
+    """Describe the result of a run: the scores of its splits, its perplexity, or its development
+    score."""
     if "measure" in run:
         scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
         return "".join(f", {score}" for score in scores) + " (x 100)"

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
-    """Yield blocks of pairs of lines with the same number."""
+    """Yield blocks of pairs. Each pair has the lines with the same number in both files."""
     source, style = arguments.source, arguments.style
     lines = (
         chain.from_iterable(read_blocks(path, bad_lines=arguments.bad_lines))

@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
-    """Parse `--grid` options to lists of values by full key.
+    """Parse `--grid` options. Return the list of values for each full key.
 
     Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
 

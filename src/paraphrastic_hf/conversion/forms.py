@@ -31,8 +31,7 @@ def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: boo
         overwrite: Whether an earlier conversion in `output` may be replaced.
 
     Raises:
-        DataError: The file does not exist, an option does not apply, or `output` holds
-            something.
+        DataError: The file does not exist, an option does not apply, or `output` is not empty.
     """
     if choices.kind is not None and choices.kind not in RELEASED_PARTS:
         raise DataError(f"kind must be one of {', '.join(RELEASED_PARTS)}, got {choices.kind!r}")

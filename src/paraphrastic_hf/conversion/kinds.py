@@ -1,4 +1,4 @@
-"""Kinds of Theano releases: their encoders, and the arrays of each in order."""
+"""Kinds of Theano releases: the encoders of each kind, and the order of an encoder's arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paraphrastic_hf.conversion.lasagne import Shape, gran_shapes, lstm_shapes
 
 @dataclass(frozen=True)
 class Part:
-    """One encoder: a table, then the arrays of its composition.
+    """One encoder of a release: a table, then the arrays that compose token vectors.
 
     Attributes:
         tokens: `words`, `trigrams` or `ngrams` (CHARAGRAM).
@@ -55,7 +55,7 @@ EITHER_GATES = tuple(product((True, False), (True, False)))  # output gate, peep
 
 @dataclass(frozen=True)
 class Piece:
-    """A part with its arrays, and the gates that their shapes imply."""
+    """A part with its arrays. Their shapes determine the gates."""
 
     part: Part
     table: np.ndarray
@@ -64,7 +64,7 @@ class Piece:
 
     @property
     def size(self) -> int:
-        """Dimension of a state, or of an average."""
+        """Dimension of a state, or of the average if the part has no states."""
         return int(self.arrays[0].shape[-1]) if self.arrays else int(self.table.shape[1])
 
 
@@ -106,7 +106,7 @@ def _shapes(part: Part, gates: tuple[bool, bool], dim: int, size: int) -> list[S
 
 
 def expected(kind: str) -> str:
-    """Return the shapes of a kind's arrays, for messages."""
+    """Describe the shapes of a kind's arrays, for messages."""
     parts = []
     for part in RELEASED_PARTS[kind]:
         shapes = _shapes(part, (True, True), -1, -2)

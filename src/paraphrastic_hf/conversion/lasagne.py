@@ -2,11 +2,11 @@
 
     LSTM    W_in (dim, size), W_hid (size, size), b (size,) of the input gate, forget gate, cell and
             output gate. Then the peepholes (size,) of input, forget and output gate
-    GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two in GRAN-3 and
-            GRAN-4, and in GRAN-4 W_a (size, size) of both
+    GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two from GRAN-3
+            on, and in GRAN-4 W_a (size, size) of both
 
-Lasagne multiplies x W, so matrices are transposed. The release lists the two gates of GRAN-3 and
-GRAN-4 as a_{t-1}, x_t. Our order is x_t, a_{t-1}.
+Lasagne multiplies x W, so matrices are transposed. Of two gates, the gate of x_t is the second in
+the release and the first in this package.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def gran_shapes(size: int, variant: int) -> list[Shape]:
 
 
 def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bool) -> State:
-    """Return the weights of a `PeepholeLSTM`, or of an `LSTM` without peepholes."""
+    """Return the weights of a `PeepholeLSTM`, or, for an LSTM without peepholes, of an `LSTM`."""
     gates = 4 if output_gate else 3
     weight_x = np.concatenate([array.T for array in arrays[0 : 3 * gates : 3]])
     weight_h = np.concatenate([array.T for array in arrays[1 : 3 * gates : 3]])
@@ -48,7 +48,7 @@ def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bo
 
 
 def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarray) -> State:
-    """Return the weights of an `LSTM`, whose gates are in the same order."""
+    """Return the weights of an `LSTM`, which has the gates in the same order."""
     return {
         "cell.weight_ih_l0": weight_x,
         "cell.weight_hh_l0": weight_h,

@@ -1,8 +1,8 @@
 """Convert the PyTorch releases: "simple and effective" (2019), SIM (2019), at-scale (2021).
 
-A file is a dict of `state_dict`, `args` and `vocab` (`vocab_words` in SIM), which maps pieces,
+A file is a dict with `state_dict`, `args` and `vocab` (`vocab_words` in SIM). `vocab` maps pieces,
 words or n-grams to rows. Models with two tables also have `vocab_fr`. The encoder is an average, or
-a bidirectional torch LSTM whose states are concatenated and pooled.
+a bidirectional torch LSTM with concatenated and pooled states.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ LSTM_ARRAYS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 @dataclass(frozen=True)
 class Settings:
-    """Entries of `args` that matter after training. SIM lacks most, so defaults are its values."""
+    """Entries of `args` that matter after training. The defaults are SIM's, whose file lacks most
+    entries."""
 
     pool: str = "mean"
     ngrams: int = 0
@@ -55,7 +56,8 @@ def read_torch(path: str | Path) -> Any:
     """Read a file of `torch.save` without running the code that it may name.
 
     Raises:
-        DataError: The file is damaged, or names a class or function, as a whole module does.
+        DataError: The file is damaged, or names a class or function, as the file of a whole module
+            does.
     """
     try:
         if zipfile.is_zipfile(path):  # torch does not compare checksums
@@ -76,7 +78,8 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
     """Convert a PyTorch release.
 
     Raises:
-        DataError: It holds other things, a choice is missing, or the vocabulary's file is.
+        DataError: The checkpoint has another format, or a choice or the file of the vocabulary is
+            missing.
     """
     words_key = (
         "vocab_words" if isinstance(checkpoint, dict) and "vocab_words" in checkpoint else "vocab"
@@ -123,7 +126,7 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
 def _weights(
     checkpoint: Mapping[str, Any], path: Path, choices: Choices
 ) -> tuple[np.ndarray, State]:
-    """Return the table, and the LSTM's arrays if any, of the chosen side."""
+    """Return the table of the chosen side, and the arrays of its LSTM, if any."""
     stored = checkpoint["state_dict"]
     sides = {"": {}, "_fr": {}}  # type: dict[str, dict[str, torch.Tensor]]
     for name, tensor in stored.items() if isinstance(stored, dict) else ():
@@ -204,7 +207,8 @@ def _tokenizer(
 
 
 def _sentencepiece_file(settings: Settings, path: Path, choices: Choices) -> Path:
-    """Return the model given, or the one beside the file that `args` names."""
+    """Return the path of the sentencepiece model: as given, or as `args` names it, beside the
+    release."""
     if choices.vocabulary is not None:
         return Path(choices.vocabulary)
     named = Path(settings.sp_model).name if settings.sp_model else "its sentencepiece model"

@@ -1,12 +1,12 @@
 """Convert a released sentencepiece model and the vocabulary of its pieces.
 
-The releases look pieces up by text and leave out those without a row. Their sentencepiece keeps
-unknown characters as they are, so the vocabulary may have rows for them too (82,983 rows for 50,000
-pieces in the at-scale release).
+The releases look up pieces by text and ignore pieces without a row. Sentencepiece keeps unknown
+characters as they are, so the vocabulary may also have rows for such characters (82,983 rows for
+50,000 pieces in the at-scale release).
 
 Here single characters of the vocabulary become pieces, with the score that sentencepiece gives to
-unknown characters, so that the segmentation stays the same. A piece without a row gets zeros: it
-counts for the length of a mean but not for its direction.
+unknown characters, so that the segmentation stays the same. A piece without a row gets a zero
+vector: it changes the length of a mean but not the direction.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Pieces:
     Attributes:
         tokenizer: Tokenizer of the released model's pieces.
         table: (vocab, dim) float32.
-        missing: Pieces without a row.
-        unreached: Longer entries of the vocabulary that are not pieces: runs of unknown characters,
-            which the release looks up as a whole.
+        missing: Pieces without a row in the release.
+        unreached: Entries of the vocabulary that the tokenizer never produces. They are runs of
+            unknown characters, which the release looks up as a whole.
     """
 
     tokenizer: SubwordTokenizer
@@ -62,10 +62,12 @@ def convert_pieces(
         row_of: Row of each piece.
         table: (rows, dim).
         lowercase: Whether the release lower-cases.
-        keep_unknown: Give pieces without a row the one of `UUUNKKK` (`--zero-unk 0`).
+        keep_unknown: Give pieces without a row the vector of `UUUNKKK`, the release's unknown
+            token, as `--zero-unk 0` does. Otherwise they get zeros.
 
     Raises:
-        DataError: The file is not a sentencepiece model, or has another type or vocabulary.
+        DataError: The file is not a sentencepiece model, is of another type than Unigram, or does
+            not fit the vocabulary.
     """
     proto = _read_model(Path(path))
     pieces = [piece for piece in proto.pieces if piece.type == NORMAL_PIECE]
@@ -106,7 +108,7 @@ def convert_pieces(
 
 
 def _read_model(path: Path) -> ModelProto:
-    """Read a Unigram model whose words start with a space mark, as in this package."""
+    """Read a sentencepiece model. It must be Unigram, with a space mark at the start of words."""
     try:
         proto = ModelProto.FromString(path.read_bytes())
     except (OSError, DecodeError) as error:

@@ -20,14 +20,14 @@ class Choices:
     """Facts that a file does not contain, given by the user.
 
     Attributes:
-        kind: A key of `RELEASED_PARTS` (`conversion/kinds.py`), or None to detect it.
+        kind: A key of `RELEASED_PARTS` (`conversion/kinds.py`), or None to detect the kind.
         vocabulary: File with the sentencepiece model, words or n-grams.
-        combine: `add` or `concatenate`, for two directions or several encoders.
-        activation: `tanh`, `linear` or `relu`, for CHARAGRAM and projections.
-        side: `first` or `second` language, for a release with a table for each.
+        combine: How two directions or several encoders are combined, `add` or `concatenate`.
+        activation: Activation of CHARAGRAM or a projection, `tanh`, `linear` or `relu`.
+        side: Language to convert, `first` or `second`, if a release has a table for each.
         spaced: Split words at spaces only, as in the releases.
         cased: Keep capitals. The releases lower-case.
-        bad_rows: As in `read_vectors`, for a file of vectors.
+        bad_rows: Treatment of bad rows in a file of vectors, as in `read_vectors`.
     """
 
     kind: str | None = None
@@ -40,14 +40,14 @@ class Choices:
     bad_rows: str = "refuse"
 
     def refuse(self, place: str, unread: Mapping[str, str]) -> None:
-        """Refuse options that have no effect.
+        """Raise an error if an option was given that has no effect.
 
         Args:
-            place: The file.
-            unread: Names of options, with the reason.
+            place: Name of the file, for the message.
+            unread: Names of options without effect, with the reasons.
 
         Raises:
-            DataError: One of them was given.
+            DataError: One of these options was given.
         """
         for field in fields(self):
             value = getattr(self, field.name)
@@ -66,9 +66,9 @@ class Converted:
 
     Attributes:
         model: Model in evaluation mode.
-        tokenizer: Its tokenizer.
-        kind: Detected or given kind.
-        differences: Differences from the release, a sentence each.
+        tokenizer: Tokenizer of the model.
+        kind: Kind of the release, detected or given.
+        differences: Differences from the release, one sentence each.
     """
 
     model: SentenceEncoderModel
@@ -93,7 +93,8 @@ WORD_MARKS = (
 
 
 def filled(model: SentenceEncoderModel, state: Mapping[str, np.ndarray]) -> SentenceEncoderModel:
-    """Load weights into a model, all of them and no others, and set evaluation mode."""
+    """Load the weights of a model and set evaluation mode. `state` must have exactly these
+    weights."""
     import torch
 
     tensors = {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}

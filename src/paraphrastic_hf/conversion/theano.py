@@ -50,7 +50,7 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
     """Convert a Theano release.
 
     Raises:
-        DataError: Its kind is unknown or ambiguous, or a choice is missing or wrong.
+        DataError: The kind is unknown or ambiguous, or a choice is missing or wrong.
     """
     arrays = _without_initial_states(file.arrays, place)
     file = TheanoFile(arrays, file.vocabularies)
@@ -142,7 +142,8 @@ def _find_kind(file: TheanoFile, place: str) -> str:
 
 
 def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -> bool:
-    """Return whether the tables and the vocabularies, if any, have equal sizes."""
+    """Return whether each vocabulary, if there are any, has as many entries as its table has
+    rows."""
     if not vocabularies:
         return len(pieces) == 1 and pieces[0].part.tokens != "trigrams"
     if len(vocabularies) != (1 if len(pieces) == 1 else 2):
@@ -156,7 +157,7 @@ def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -
 
 
 def _own_vocabulary(part: Part, vocabularies: list[dict[str, int]]) -> dict[str, int]:
-    """Return a part's vocabulary. N-grams come first in a mixture."""
+    """Return the vocabulary of a part. In a mixture, n-grams come first."""
     return vocabularies[-1 if part.tokens == "words" else 0]
 
 
@@ -227,7 +228,7 @@ def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, St
 
 
 def _in_order(states: list[State]) -> State:
-    """Merge the cells of a model's directions."""
+    """Merge the weights of the cells of both directions."""
     merged: State = {}
     for number, state in enumerate(states):
         merged.update(prefixed(f"cells.{number}.", state))

@@ -1,15 +1,15 @@
 """Reader of the Theano releases' `.pickle` files: arrays in layer order, and vocabularies.
 
-* towards-universal 2016 and charagram 2016 pickle Theano's shared variables, only those that are
-  trained, and no vocabulary.
+* towards-universal 2016 and charagram 2016 pickle Theano's shared variables (only trained ones),
+  and no vocabulary.
 * revisiting-recurrent 2017 pickles numpy arrays including initial states, and no vocabulary.
 * ParaNMT 2018 pickles numpy arrays, then a dict from words to rows, or two such dicts for a
   mixture.
 
-A pickle can call any function it names. Here each allowed name stands for a class or function of
-this module, and other names are refused, so a hostile file can use memory and time but run nothing.
-Even numpy's classes are replaced: with a crafted data type they read the bytes of a file as
-pointers (numpy 2.4 crashed on 8 bytes).
+A pickle can call any function that it names. Here each allowed name is replaced by a class or
+function of this module, and other names are refused. A hostile file can use memory and time but
+cannot run code. Even numpy's classes are replaced, because with a crafted data type they read the
+bytes of a file as pointers (numpy 2.4 crashed on 8 bytes).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from paraphrastic_hf.errors import DataError, in_a_line
 
 
 class _Fixed(type):
-    """Metaclass of stand-ins: pickles may set attributes of objects, but not of classes."""
+    """Metaclass of replaced classes. It keeps pickles from setting attributes of classes."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
         raise pickle.UnpicklingError(f"it sets the attribute {name!r} of a class")
 
 
 class _Object(metaclass=_Fixed):
-    """Theano object, with attributes only."""
+    """Replacement of a Theano object, with attributes only."""
 
 
 class _NumberType(metaclass=_Fixed):
-    """Float data type of numpy. The file sets its byte order in a second step."""
+    """Replacement of numpy's float data types. The pickle sets the byte order in a second step."""
 
     def __init__(self, code: str, *_: Any) -> None:
         if code not in ("f2", "f4", "f8"):
@@ -50,7 +50,7 @@ class _NumberType(metaclass=_Fixed):
 
 
 class _Array(metaclass=_Fixed):
-    """Numpy array. The file sets its numbers in a second step."""
+    """Replacement of numpy's array. The pickle sets the values in a second step."""
 
     numbers: np.ndarray | None = None
 
@@ -73,7 +73,8 @@ def _make_array(data: Any, kind: Any, shape: Any, order: str) -> _Array:
 
 
 def _encode(text: str, *_: Any) -> bytes:
-    """Return the bytes that Python 2 (or Python 3 for Python 2) wrote as text."""
+    """Return the bytes that a pickle holds as text: Python 2's format, which Python 3 can write
+    too."""
     return str.encode(text, "latin-1")
 
 
@@ -126,7 +127,8 @@ class TheanoFile:
 
     Attributes:
         arrays: float32 arrays, in the order of the layers.
-        vocabularies: Dicts from tokens to rows, one for each table of vectors. May be empty.
+        vocabularies: Dicts from tokens to rows, one for each table of vectors. Empty if the release
+            has none.
     """
 
     arrays: list[np.ndarray]
@@ -179,8 +181,8 @@ def check_numbers(array: Any, place: str) -> np.ndarray:
     """Return an array of floats as float32.
 
     Raises:
-        DataError: It is not an array of floats, is empty, or has a number that is not finite in
-            float32. The message names `place`.
+        DataError: The value is not an array of floats, is empty, or has a number that is not finite
+            in float32. The message names `place`.
     """
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
         raise DataError(
@@ -200,7 +202,8 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
     """Check that a vocabulary maps text to distinct rows.
 
     Raises:
-        DataError: It does not. The message names `place`.
+        DataError: The vocabulary has other keys or values, or repeated rows. The message names
+            `place`.
     """
     is_good = (
         isinstance(vocabulary, dict)
@@ -213,7 +216,7 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """Return the array in a value or shared variable, or None."""
+    """Return the array that a value, or a shared variable, holds. None if it holds no array."""
     if isinstance(value, _Object):
         storage = getattr(getattr(value, "container", None), "storage", None)
         value = storage[0] if isinstance(storage, list) and len(storage) == 1 else None

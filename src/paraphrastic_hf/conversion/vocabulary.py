@@ -1,6 +1,6 @@
-"""Released vocabularies: their files, and their conversion to this package's rows.
+"""Released vocabularies: their files, and their conversion to this package's order of rows.
 
-Row 0 is padding, row 1 unknown.
+In this package row 0 is padding and row 1 is the unknown token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNKNOWN = "UUUNKKK"  # in every release
 def arrange(
     row_of: Mapping[str, int], table: np.ndarray, place: str
 ) -> tuple[list[str], np.ndarray]:
-    """Return the tokens from id 2 on, and the table in the order of ids.
+    """Return the tokens with ids from 2, and the table in the order of ids.
 
     Args:
         row_of: Row of each token.
@@ -30,8 +30,8 @@ def arrange(
         place: Name of the file, for messages.
 
     Returns:
-        The tokens without `UUUNKKK`, in the order of their rows. Then the table, (len(tokens) + 2,
-        dim) float32, with the row of `UUUNKKK` (or zeros) as row 1.
+        The tokens without `UUUNKKK` (the unknown token), in the order of their rows. Then the
+        table, (len(tokens) + 2, dim) float32. Row 1 is the row of `UUUNKKK`, or zeros.
 
     Raises:
         DataError: A token's row is beyond the table, or the vocabulary is empty.
@@ -62,7 +62,8 @@ def arrange(
 def make_tokenizer(
     tokens: list[str], *, is_words: bool, lowercase: bool, keep_unknown: bool, spaced: bool
 ) -> TextTokenizer:
-    """Return a tokenizer of words, or of character n-grams with the lengths of the tokens."""
+    """Return a word tokenizer, or a character n-gram tokenizer for the n-gram lengths in
+    `tokens`."""
     if is_words:
         return WordTokenizer(tokens, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
     orders = sorted({len(token) for token in tokens})
@@ -76,9 +77,9 @@ def look_like_trigrams(row_of: Mapping[str, int]) -> bool:
 
 
 def read_word_rows(path: str | Path) -> dict[str, int]:
-    """Return the row of each word of a vectors file: its line number, from 0.
+    """Return the row of each word in a file of vectors: the index of the word's line.
 
-    Skips a first line of two fields (word2vec). A repeated word gets its last row, as in the
+    A first line of two fields (word2vec) is skipped. A repeated word gets its last row, as in the
     released code.
 
     Raises:
@@ -102,15 +103,15 @@ def read_word_rows(path: str | Path) -> dict[str, int]:
 
 
 def read_features(path: str | Path, count: int) -> dict[str, int]:
-    """Return the row of each n-gram of a CHARAGRAM feature file. The model has `count` rows.
+    """Return the row of each n-gram in a CHARAGRAM feature file, for a model with `count` rows.
 
     A line is an n-gram, one separating character, a tab and a number of occurrences. The released
-    code keeps n-grams with at least a minimum number of occurrences, in file order. The minimum is
-    found from `count`. N-grams with non-ASCII bytes are left out, because the released code splits
-    bytes instead of characters.
+    code keeps the n-grams that occur often enough, in file order. The minimum number of occurrences
+    follows from `count`. N-grams with non-ASCII bytes are left out, because the released code
+    splits bytes instead of characters.
 
     Raises:
-        DataError: A line has another form, or no minimum keeps `count` n-grams.
+        DataError: A line has another format, or no minimum leaves `count` n-grams.
     """
     path = Path(path)
     seen: list[tuple[bytes, float]] = []

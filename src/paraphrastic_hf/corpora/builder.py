@@ -1,7 +1,7 @@
 """Base class of the `datasets` builders, and the five row types.
 
-A corpus is a small class with a `NAME`, `FEATURES` and `rows(folder, split)`. Columns with texts
-come first. A corpus may add further columns.
+A corpus is a small class with a `NAME`, `FEATURES` and `rows(folder, split)`. Text columns come
+first. A corpus may add further columns to those of its row type.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Row = Mapping[str, Any]
 class Corpus(datasets.GeneratorBasedBuilder):
     """`datasets` builder of a corpus.
 
-    Subclasses name their record and read the rows of a split. The key of cached rows includes the
-    names and contents of the files, the options and this package's version, so that changed files
-    are read again.
+    Subclasses name the record of the corpus and read the rows of a split. The key of cached rows
+    includes the names and contents of the files, the options and this package's version, so that
+    changed files are read again.
     """
 
     NAME: ClassVar[str] = ""
@@ -69,7 +69,8 @@ class Corpus(datasets.GeneratorBasedBuilder):
         raise NotImplementedError
 
     def splits(self, folder: Folder) -> Iterable[str]:
-        """Return the splits found in a folder. By default these are the splits of the record."""
+        """Return the splits found in a folder. By default these are the splits listed in the
+        record."""
         return self.source.configs.get(self.config.name, {"train": None})
 
     def _info(self) -> datasets.DatasetInfo:

@@ -70,7 +70,7 @@ def dataset_card(source: Source, counts: Counts) -> str:
     """Return the README of an export.
 
     Args:
-        counts: Rows of each configuration's splits. None where unknown.
+        counts: Number of rows by configuration and split. None if unknown.
     """
     config = next(iter(counts), "en-fr")
     downloads = (
@@ -138,14 +138,15 @@ def _size(counts: Counts) -> list[str] | None:
 
 
 def _license(source: Source) -> dict[str, Any]:
-    """Return the Hub's name for a Creative Commons license. Others are stated on the card."""
+    """Return the Hub's name for a Creative Commons license. The card states other licenses in
+    words."""
     if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.license):
         return {"license": source.license.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}
 
 
 def counts_table(counts: Counts) -> str:
-    """Return a Markdown table of rows by configuration and split."""
+    """Return a Markdown table with the number of rows by configuration and split."""
     if not counts:
         return "One configuration for each pair of languages."
     splits = list(dict.fromkeys(split for of in counts.values() for split in of))

@@ -1,4 +1,5 @@
-"""Rows found in a folder of corpora and their published numbers: the table of `docs/data.md`."""
+"""Row counts of the corpora found in a folder, beside the published counts (table in
+`docs/data.md`)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from paraphrastic_hf.io.markdown import Markdown, markdown_table
 
 @dataclass(frozen=True)
 class RowCount:
-    """Rows read of one split, and the published number if one is known."""
+    """Number of rows found in one split, and the published number if known."""
 
     corpus: str
     config: str

@@ -37,12 +37,13 @@ def export(
     temporary folder that is then renamed.
 
     Args:
-        output: A new folder, or an export of this corpus to add configurations to.
-        configs: Configurations to write. If None, all whose files are found.
+        output: A new folder, or an earlier export of this corpus, to which configurations are
+            added.
+        configs: Configurations to write. If None, all configurations whose files are found.
         data_dir: As in `load_dataset`.
 
     Returns:
-        Rows written, by configuration and split.
+        Number of rows written, by configuration and split.
     """
     source = find_source(name)
     wanted = list(configs or source.configs)
@@ -80,7 +81,7 @@ def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
     it renamed a folder and before it wrote the record.
 
     Returns:
-        Rows, by configuration and split.
+        Number of rows, by configuration and split.
     """
     found = sorted(path.name for path in folder.iterdir() if is_language_pair(path.name))
     configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
@@ -134,7 +135,7 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
 
 
 def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the rows of an earlier export, by corpus, configuration and split."""
+    """Return the row counts of an earlier export, by corpus, configuration and split."""
     try:
         found = read_json(folder / RECORD)
     except (OSError, ValueError):
@@ -149,12 +150,12 @@ def push(
 
     Args:
         folder: A folder that `export` wrote.
-        repository: Such as `me/sts`.
+        repository: Name of the repository, such as `me/sts`.
         public: Make the repository public instead of private.
         **options: `token`, `revision`, `message` and `pull_request` of `Destination`.
 
     Returns:
-        Address of the commit.
+        URL of the commit.
     """
     check_exported(name, folder, public=public)
     # a corpus that may be published may also go to an existing public repository
@@ -169,7 +170,8 @@ def push(
 
 
 def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
-    """Raise DataError if a folder is not an export of a corpus, or may not be public."""
+    """Raise DataError if a folder is not an export of this corpus, or the corpus may not be
+    public."""
     if public and not find_source(name).may_share:
         raise DataError(f"The license of {name} does not allow publishing it. Push it as private")
     if name not in _exported(Path(folder)):
@@ -198,7 +200,7 @@ def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
 
 
 def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> int:
-    """Write the rows of one split to numbered parquet files and return their number."""
+    """Write the rows of one split to numbered parquet files. Return the number of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -48,11 +48,14 @@ class PairFilter:
     """Bounds on pairs of texts. A bound that is None is not applied.
 
     Attributes:
-        min_score: Smallest paraphrase score. SIM's data has 0.5 (thesis, footnote 3 of chapter 7).
-        max_score: Largest score.
-        max_overlap: Largest trigram overlap, 0 to 1. SIM's data has 0.2.
-        min_words: Fewest words (split at white space) of a side. Bitext has 5 (thesis, 5.6.2).
-        max_words: Most words. ParaNMT's 5M has 30 (thesis, 4.5.4), bitext 100.
+        min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, footnote 3 of
+            chapter 7).
+        max_score: Highest paraphrase score.
+        max_overlap: Highest trigram overlap, 0 to 1. 0.2 for SIM's training data.
+        min_words: Minimum number of words (split at white space) of each side. 5 for bitext
+            (thesis, 5.6.2).
+        max_words: Maximum number of words of each side. 30 for ParaNMT's 5M pairs (thesis, 4.5.4),
+            100 for bitext.
 
     Example:
         >>> print(PairFilter(max_overlap=0.2).judge("the cat sat down", "a cat sat down"))
@@ -90,7 +93,8 @@ class PairFilter:
         return tuple(criterion for criterion in every if criterion[2] != Bounds())
 
     def judge(self, first: str, second: str, score: float | None = None) -> Rejection | None:
-        """Return the first reason to leave a pair out, or None. A score of None passes."""
+        """Return the first reason to leave a pair out, or None to keep it. A score of None
+        passes."""
         for name, measure, bounds in self._criteria:
             found = measure(first, second, score)
             if found is not None and not bounds.allow(found):
@@ -107,7 +111,8 @@ class Sieve:
     Args:
         name: Name of the corpus, for the log.
         rejects: File for the pairs left out, or None. Its tab-separated columns are both texts, the
-            measure, its value and the allowed values. It appears once all pairs have been read.
+            measure, the value and the allowed values. The file appears once all pairs have been
+            read.
 
     Example:
         >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
@@ -149,7 +154,8 @@ class Sieve:
 
 
 def _place_of_rejects(path: str | Path) -> Path:
-    """Return the path for rejected pairs. An existing file must be empty or hold rejected pairs."""
+    """Return the path for rejected pairs. A file that exists must be empty or hold rejected
+    pairs."""
     place = output_file(path)
     if not place.parent.is_dir():
         raise DataError(f"Cannot write {path}: the folder {place.parent} does not exist")
@@ -166,11 +172,11 @@ def unique_word_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yield the word pairs that are fit for training word vectors (thesis, 3.5.2).
 
-    Skips pairs with a digit, with a word outside the vocabulary, of two equal words, and pairs seen
-    before in either order.
+    Skipped are pairs with a digit, pairs with a word outside the vocabulary, pairs of two equal
+    words, and pairs seen before in either order.
 
     Args:
-        vocabulary: Words that have vectors. Any word if None.
+        vocabulary: Words that have vectors. None allows any word.
     """
     seen: set[tuple[str, str]] = set()
     for first, second in pairs:
@@ -187,9 +193,9 @@ def unique_word_pairs(
 def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Return how often the first side of each bitext feeds the semantic encoder (thesis, 5.12).
 
-    A language of many bitexts, mostly English, is chosen less often, so that all languages are
-    encoded about equally often (footnote 24 of chapter 5). With N bitexts that share English,
-    English is chosen with probability 1 / (N + 1), which gives the loss weights of 5.13.1.
+    A language that occurs in many bitexts, mostly English, is chosen less often, so that all
+    languages are encoded about equally often (footnote 24 of chapter 5). If N bitexts share
+    English, English is chosen with probability 1 / (N + 1), which gives the loss weights of 5.13.1.
 
     Example:
         >>> first_side_probabilities([("en", "fr"), ("en", "de"), ("en", "es")])[("en", "fr")]

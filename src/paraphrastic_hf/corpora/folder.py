@@ -1,4 +1,5 @@
-"""Location of a corpus's files: a user's folder in any common layout, or the download cache."""
+"""Search for a corpus's files, in a user's folder with any common layout or in the download
+cache."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ class Folder:
         yield from map(_root, self.archives)
 
     def find_or_none(self, *names: str) -> Path | None:
-        """Return the same as `find`, but None if no file is found."""
+        """Do the same as `find`, but return None if no file is found."""
         found = _find_in(self.roots, names)
         for archive in self.archives if found is None else ():
             found = found or _find_in([_root(archive)], names)
@@ -117,8 +118,8 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     """Locate the files of a corpus in the user's folder, or download them.
 
     Args:
-        data_dir: The corpus's own folder, archive or file. Or a folder of many corpora (or one with
-            such a folder named `eval`), where the corpus's folder has a name listed in its record.
+        data_dir: The corpus's own folder, archive or file. Or a folder of many corpora, in which
+            the corpus's folder (here or in the subfolder `eval`) has a name listed in the record.
             None to download.
     """
     if data_dir is None:
@@ -154,7 +155,8 @@ def _holds_corpora(base: Path) -> bool:
 
 
 def _root(path: Path) -> Path:
-    """Return a folder or file unchanged, and an archive as the cached folder it is unpacked to."""
+    """Return a folder or file unchanged. For an archive, return the cached folder with its
+    content."""
     if not (path.is_file() and path.name.endswith(ARCHIVES)):
         return path
     name = f"{path.name}-{content_hash(path)[:16]}"

@@ -32,19 +32,21 @@ def load_dataset(
     """Load a corpus of the papers as a `datasets` object.
 
     Args:
-        name: A corpus such as `sts`. `paraphrastic data list` lists all. Or a dataset repository on
-            the Hub, `someone/sts`.
-        config: Such as `sts14`. The corpus's first configuration if None.
-        split: Such as `test`, or a slice (`train[:1%]`) unless streaming. All splits if None.
+        name: Name of a corpus, such as `sts` (`paraphrastic data list` shows all names), or of a
+            dataset repository on the Hub, such as `someone/sts`.
+        config: Name of a configuration, such as `sts14`. The corpus's first configuration if None.
+        split: Name of a split, such as `test`, or, unless streaming, a slice such as `train[:1%]`.
+            All splits if None.
         data_dir: Folder of the official files, or a folder that holds the folders of many corpora.
-            If None, the folder in the variable PARAPHRASTIC_DATA is used if it holds the corpus.
-            Otherwise the files are downloaded to the cache and verified.
+            If None, the folder named by the environment variable PARAPHRASTIC_DATA if it holds the
+            corpus. Otherwise the files are downloaded to the cache and verified.
         streaming: Read rows on demand and write nothing.
         **options: Options of the corpus, such as `min_score=0.5` for `paranmt`, and `cache_dir`.
-            For a repository: `revision`, `token`, `cache_dir` and `local_files_only`.
+            For a Hub repository: `revision`, `token`, `cache_dir` and `local_files_only`.
 
     Returns:
-        A `Dataset` for one split, a `DatasetDict` for all. Iterable versions if streaming.
+        A `Dataset` for one split, a `DatasetDict` for all splits. `IterableDataset` and
+        `IterableDatasetDict` if streaming.
 
     Raises:
         DataError: The corpus, configuration, split or option does not exist, a file is missing,

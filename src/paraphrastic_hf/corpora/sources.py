@@ -27,21 +27,21 @@ class Source:
     Attributes:
         name: Name for `load_dataset`.
         summary: One sentence.
-        configs: Configurations, the default first, each a dict from splits to published numbers of
-            rows (None if unknown). Empty if any pair of languages is a configuration.
+        configs: Configurations, the default first. Each is a dict from splits to published numbers
+            of rows (None if unknown). Empty if every pair of languages is a configuration.
         row_type: One of the five row types of `builder.py`.
-        homepage: Page of its authors.
-        license: As its authors state it.
+        homepage: Page of the authors.
+        license: License as the authors state it.
         citation: Paper to cite.
-        section: Where the source papers use it.
+        section: Sections of the thesis and papers that use the corpus.
         builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
-        folders: Names of its folder within a folder of many corpora.
+        folders: Possible names of the corpus's folder within a folder of many corpora.
         files: Official files, downloaded if `data_dir` is None.
-        by_hand: How to get it if a program cannot download it.
-        only: Indices into `files`, for configurations that need only some.
-        notes: Why rows may differ from the published numbers.
-        title: Name for people, on the card.
-        languages: Language codes. Those of bitext are the names of its configurations instead.
+        by_hand: How to get the corpus if a program cannot download it.
+        only: Indices into `files`, by configuration, if a configuration needs only some files.
+        notes: Why the number of rows may differ from the published number.
+        title: Name of the corpus on its card.
+        languages: Language codes. For bitext, the names of the configurations are used instead.
     """
 
     name: str
@@ -63,7 +63,8 @@ class Source:
 
     @property
     def may_share(self) -> bool:
-        """Whether an export may be published: the whole license must be a Creative Commons one."""
+        """Whether an export may be published: all of the license must be a Creative Commons
+        license."""
         return CREATIVE_COMMONS.fullmatch(self.license) is not None
 
     def remotes(self, config: str) -> list[Remote]:

@@ -20,9 +20,9 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
 
     Returns:
         A dict with `rows`, `repeated_rows` (same texts as an earlier row) and `words` (mean,
-        shortest and longest length of each text column, split at white space). Scored corpora add
-        `score` (mean, low, high and a histogram of ten equal bins), labeled ones `labels`. Repeated
-        rows and the histogram cover the first 2,000,000 rows, to bound memory.
+        shortest and longest length of each text column, split at white space). Scored corpora also
+        have `score` (mean, low, high and a histogram of ten equal bins), labeled corpora `labels`.
+        Repeated rows and the histogram cover only the first 2,000,000 rows, to bound memory.
     """
     texts = [name for name in features if _is_text(name, features)]
     lengths = {name: _Running() for name in texts}

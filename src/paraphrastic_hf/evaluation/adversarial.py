@@ -1,5 +1,5 @@
-"""Syntactically adversarial examples (thesis, 6.5): sentences that a classifier labels correctly,
-with paraphrases that it labels wrongly.
+"""Syntactically adversarial examples (thesis, 6.5): a classifier labels a sentence correctly and
+its paraphrase wrongly.
 
 Paraphrases may come from SCPN, back-translation or a file.
 """
@@ -47,9 +47,9 @@ class Attack:
     """A classifier's predictions for an example and its paraphrases.
 
     Attributes:
-        predicted: Prediction for the example itself.
+        predicted: Predicted label of the example itself.
         paraphrases: The distinct paraphrases.
-        answers: Prediction for each paraphrase.
+        answers: Predicted label of each paraphrase.
     """
 
     example: Example
@@ -59,12 +59,12 @@ class Attack:
 
     @property
     def is_right(self) -> bool:
-        """Whether the prediction for the example itself is correct."""
+        """Whether the example itself is labeled correctly."""
         return self.predicted == self.example.label
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is correct for the example and wrong for at least one paraphrase (6.5.2)."""
+        """Whether the example is labeled correctly and at least one paraphrase wrongly (6.5.2)."""
         return self.is_right and any(answer != self.example.label for answer in self.answers)
 
 
@@ -76,16 +76,19 @@ class AttackReport:
         examples: Number of examples.
         attacked: Number of examples with a paraphrase that differs from the sentence.
         accuracy: Accuracy on the examples.
-        accuracy_under_attack: Share of examples labeled correctly, with all their paraphrases.
-        broken: Share of examples labeled correctly, with a paraphrase labeled wrongly (the
-            thesis's Dev Broken).
-        success: `broken` as a share of the correctly predicted examples.
-        agreement: Accuracy on the paraphrases of correctly predicted examples.
+        accuracy_under_attack: Share of examples for which the sentence and all its paraphrases are
+            labeled correctly.
+        broken: Share of examples for which the sentence is labeled correctly and a paraphrase
+            wrongly (Dev Broken in the thesis).
+        success: `broken` as a share of the examples that are labeled correctly.
+        agreement: Accuracy on the paraphrases of these examples.
         paraphrases: Mean number of paraphrases per example.
         queries: Number of sentences given to the classifier.
-        similarity: Mean cosine of broken examples and the paraphrases that broke them, or NaN.
-        overlap: Mean word overlap of the same pairs, 0 to 1.
-        perplexity: Language model perplexity of the paraphrases that broke examples, or NaN.
+        similarity: Mean cosine between broken examples and the paraphrases that broke them. NaN if
+            not measured.
+        overlap: Mean word overlap between the same sentences, 0 to 1.
+        perplexity: Language model perplexity of the paraphrases that broke examples. NaN if not
+            measured.
     """
 
     examples: int
@@ -114,9 +117,10 @@ def attack(
     """Classify examples and their paraphrases.
 
     Args:
-        classify: Function from sentences, and the second sentences of pairs or None, to labels.
-        paraphrases: Paraphrases of each example. Duplicates, empty ones and the sentence itself are
-            dropped.
+        classify: Function that predicts labels. It takes the sentences, and the second sentences of
+            pairs (None if the task has single sentences).
+        paraphrases: Paraphrases of each example. Duplicates, empty texts and the example's own
+            sentence are dropped.
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(
@@ -237,9 +241,9 @@ def back_translation(
     """Return a function that paraphrases by back-translation, NMT-BT (6.5.1).
 
     Args:
-        forth: Translator from English. Its best translation is used.
+        forth: Translator from English, of which the best translation is used.
         back: Translator to English.
-        outputs: Number of most probable paraphrases per sentence. The thesis uses 10.
+        outputs: Number of paraphrases per sentence, the most probable ones. The thesis uses 10.
         beams: Beam size, at least `outputs`.
     """
 
@@ -279,8 +283,11 @@ def read_examples(path: str) -> list[Example]:
 
 
 def read_paraphrases(path: str, count: int) -> list[list[str]]:
-    """Read paraphrases of `count` lines: output of `paraphrastic paraphrase`, or rows of a line
-    number and a text."""
+    """Read the paraphrases of `count` lines.
+
+    The file is the output of `paraphrastic paraphrase`, or has rows with a line number and a
+    text.
+    """
     found: list[list[str]] = [[] for _ in range(count)]
     rows = _rows(path)
     header = rows[0][1] if rows and rows[0][1][0] == "line" else None

@@ -1,5 +1,5 @@
-"""Compares translations of several systems (thesis, 7.4 and 7.5): BLEU, chrF, SIM and SimiLE with
-significance, independent similarity metrics, word F1, and repetition."""
+"""Comparison of the translations of several systems (thesis, 7.4 and 7.5): BLEU, chrF, SIM and
+SimiLE with significance, independent similarity metrics, word F1, and repetition."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class GenerationReport:
     """Scores of several systems.
 
     Attributes:
-        figures: For each measure, the score of each system.
-        words: For each kind of bucket and each bucket, the word F1 x 100 of each system.
-        references: Scores of the references themselves, by measure.
-        signatures: The settings of each measure.
+        figures: The score of each system, by measure.
+        words: The word F1 x 100 of each system, by kind of bucket and bucket.
+        references: The score of the references themselves, by measure.
+        signatures: The settings of the measures, by measure.
         samples: Number of exchanges for p-values of more than 20 segments.
         segments: Number of segments of the test set.
     """
@@ -94,15 +94,16 @@ def judge(
     samples: int = 1000,
     seed: int = 1,
 ) -> GenerationReport:
-    """Score the outputs of systems. P-values are against the first (paired permutation test).
+    """Score the outputs of systems, with p-values against the first system (paired permutation
+    test).
 
     Args:
         scorer: Scorer for SIM and SimiLE.
-        counted: Text that determines word frequencies, such as the training text. None uses the
-            references, as in Table 70.
-        tag: Function from sentences of words to tags, for F1 by part of speech.
-        judges: Names and encoders of further similarity metrics that no system was trained on:
-            models of sentence-transformers, or anything `SimileScorer` takes.
+        counted: Text in which word frequencies are counted, such as the training text. None uses
+            the references, as in Table 70.
+        tag: Function from sentences, as lists of words, to tags. Needed for F1 by part of speech.
+        judges: Further similarity metrics, which should not have been used in training: names, with
+            models of sentence-transformers or any model that `SimileScorer` takes.
         samples: Number of exchanges for the p-values of more than 20 segments, 1 or more.
         seed: Seed of the draws, 0 or more.
 
@@ -156,7 +157,8 @@ def judge(
 
 
 def generation_markdown(report: GenerationReport) -> str:
-    """Return the report as Markdown: scores, then word F1 with the change from the first system."""
+    """Return the report as Markdown: scores, then word F1 and the difference from the first
+    system."""
     lines = ["# Translations", "", f"{counted(report.segments, 'segment')}; figures x 100.", ""]
     columns, rows = ["system"], [[name] for name in report.names]
     for measure, values in report.figures.items():
@@ -198,7 +200,7 @@ def _matching(
 def _judged(
     encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, Any]
 ) -> tuple[list[Figure], str]:
-    """Return the mean cosine of each system by another encoder, and its signature."""
+    """Return the mean cosine of each system under another encoder, and the encoder's signature."""
     scorer = SimileScorer(encoder, similarity="sentences", penalty="none")
     scores = [scorer.score(outputs, references) for _, outputs in systems]
     figures = [
@@ -220,6 +222,6 @@ def _cutter() -> Any:
 
 
 def _columns(found: Sequence[dict[str, float]], order: Sequence[str]) -> dict[str, list[float]]:
-    """Return the F1 of each system by bucket, for buckets that occur in the references."""
+    """Return the F1 of all systems by bucket, for buckets that occur in the references."""
     known = [bucket for bucket in order if bucket in found[0]]  # equal for all systems
     return {bucket: [each[bucket] for each in found] for bucket in known}

@@ -4,7 +4,7 @@
     mteb.evaluate(encoder, local_tasks("DATA/eval"), cache=None)
 
 The tasks are mteb's own classes, filled with the examples of the official files. Scores therefore
-differ from `paraphrastic evaluate` only by protocol. mteb is optional: `pip install
+differ from those of `paraphrastic evaluate` only by protocol. mteb is optional: `pip install
 'paraphrastic-hf[mteb]'`.
 """
 
@@ -62,10 +62,10 @@ class MtebEncoder:
 def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> list[Any]:
     """Return mteb's tasks whose official files are in a folder.
 
-    Available are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and the development sets of XNLI.
+    The tasks are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and XNLI on its development sets.
 
     Args:
-        names: The tasks wanted. None selects all tasks with files.
+        names: Names of the tasks to return. None for all tasks with files.
     """
     unknown = [name for name in names or () if name not in TASKS]
     if unknown:
@@ -129,7 +129,7 @@ def _tatoeba(name: str, data_dir: str | Path) -> Any:
 
 
 def _xnli(name: str, data_dir: str | Path) -> Any:
-    """Return XNLI as mteb scores it: pairs of entailment against pairs of contradiction."""
+    """Return XNLI as mteb scores it: as classification of entailment against contradiction."""
     subsets = {}
     for language in XNLI_LANGUAGES:
         rows = corpus_rows(data_dir, "xnli", language, split="validation")

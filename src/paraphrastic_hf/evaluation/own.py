@@ -1,8 +1,10 @@
 """Evaluation on your own pairs.
 
-The values of the pairs select the measures. Numbers are scores: Pearson's r and Spearman's rho. 0
-and 1 are labels: average precision, and accuracy at the best threshold. Pairs without values are
-retrieval: the second text of a pair is searched among all second texts.
+The measures depend on the values of the pairs:
+
+* Scores (any numbers): Pearson's r and Spearman's rho.
+* Labels (0 and 1 only): average precision, and accuracy at the best threshold.
+* No values: retrieval of a pair's second text among all second texts.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ class OwnPairs(ScoredPairs):
     """Your own pairs.
 
     Attributes:
-        group: Their kind, a key of `NOTES`. Retrieval pairs have no scores.
-        taken: Description of the file columns that were read.
+        group: Kind of the pairs, a key of `NOTES`. Retrieval pairs have no scores.
+        taken: Description of the columns that were read from the file.
     """
 
     taken: str = ""
@@ -71,22 +73,23 @@ def evaluate_pairs(
             one vector for each text.
         pairs: A file of pairs (TSV, CSV, JSON, parquet), or rows `(text, text)` or `(text, text,
             value)`. If all values are 0 or 1, they are labels, else scores. Without values, the
-            second text of a row is the answer to the first.
-        columns: Columns of a file by name, or by number from 1: the two texts and, if any, the
-            value. By default they are detected.
+            second text of a row is the answer to the first text.
+        columns: Columns of the two texts and, if any, the value, by name or by number from 1. By
+            default they are detected.
         name: Name of the encoder in the report.
         samples: Number of resamples of the pairs for the intervals, 1 or more.
         seed: Seed of the resamples.
 
     Returns:
-        Results as from `evaluate`. `headline` has the figures x 100: `pearson` and `spearman`; or
-        `average precision` and `accuracy` at the best threshold; or `accuracy@1`, `accuracy@5`,
-        `MRR@10` and `nDCG@10`. `rows` adds the ends of their 95 % intervals, `low` and `high`.
+        Results as from `evaluate`. `headline` has the figures x 100. For scores they are `pearson`
+        and `spearman`. For labels, `average precision` and `accuracy` (at the best threshold). For
+        retrieval, `accuracy@1`, `accuracy@5`, `MRR@10` and `nDCG@10`. `rows` also has the ends of
+        the 95 % intervals, `low` and `high`.
 
     Raises:
         DataError: If the file is missing or damaged, or a value is not a finite number.
         ModelError: If `encode` does not return finite vectors.
-        TypeError: If `encoder` is a name.
+        TypeError: If `encoder` is a name instead of a loaded encoder.
 
     Example:
         >>> from paraphrastic_hf import SentenceEncoder
@@ -135,7 +138,7 @@ def read_own_pairs(
 
 
 def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
-    """Return the results of an encoder by pair, the main measure first.
+    """Return the results of an encoder for each pair, one per measure, the main measure first.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
@@ -156,18 +159,18 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
 def retrieval_scores(
     encode: Encode, first: Sequence[str], second: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Score the ranks of each text's answers among all answers, by cosine.
+    """Score retrieval: rank all second texts by cosine with each first text.
 
-    A text with several answers is one query. A text without a known token finds nothing.
+    A first text with several answers is one query. A text without a known token finds nothing.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
-        second: The answer to each first text, (pairs,).
+        second: The answer to each first text.
 
     Returns:
         Scores of each distinct query, (queries,), 0 to 1. `accuracy@1` and `accuracy@5`: whether an
-        answer is among the first one or five. `MRR@10`: one over the rank of the first answer.
-        `nDCG@10`: the gain of all answers among the first ten, over the highest possible gain.
+        answer is among the first 1 or 5 results. `MRR@10`: 1 / rank of the first answer. `nDCG@10`:
+        gain of the answers among the first ten results, divided by the highest possible gain.
     """
     queries, answers = (
         {text: i for i, text in enumerate(dict.fromkeys(s))} for s in (first, second)

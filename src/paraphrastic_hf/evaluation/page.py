@@ -1,5 +1,5 @@
-"""One page for the results of several models, with a table for each suite: models first, then
-published systems."""
+"""One page with the results of several models. Each suite has a table: models first, then published
+systems."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class Section:
 
     Attributes:
         results: The results of each model, from `evaluate`.
-        columns: The names of the figures of all models.
-        rows: The rows of the table: name of the system, figures (NaN if missing), and whether the
-            system is published.
+        columns: The names of all figures.
+        rows: The rows of the table. Each has the name of the system, the figures (NaN if missing),
+            and whether the system is a published one.
     """
 
     name: str
@@ -64,8 +64,7 @@ class Section:
     rows: list[tuple[str, list[float], bool]]
 
     def best(self) -> list[float]:
-        """Return the best rounded figure of the models in each column, or NaN with a single
-        model."""
+        """Return the best rounded figure of each column. NaN if there is only one model."""
         own = [values for _, values, is_paper in self.rows if not is_paper]
         if len(own) < 2:
             return [math.nan] * len(self.columns)
@@ -173,7 +172,7 @@ def _remarks(section: Section) -> list[str]:
 
 
 def _skipped(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line with the reason for each task that was not run.
+    """Return one line for each task that was not run, with the reason.
 
     Paths are shortened to file names, because the page is read on other machines.
     """

@@ -64,9 +64,10 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
 
 
 def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    """Return the tasks that were not run, with the reasons, under a title for each kind of reason.
+    """Return the tasks that were not run, with the reasons, grouped under titles.
 
-    Results of earlier versions lack the second kind.
+    Results of earlier versions have only tasks without data, not tasks that do not suit the
+    encoder.
     """
     return [
         ("Skipped", results["skipped"]),
@@ -99,7 +100,7 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
 def in_languages(
     results: dict[str, Any], suite: Suite, known: Collection[str]
 ) -> tuple[dict[str, Any], int]:
-    """Return results without the main figures in languages that a model does not know.
+    """Return results without main figures for languages that a model does not know.
 
     Args:
         known: Language codes of the model. If they are unknown (empty) or no figure would remain,
@@ -157,7 +158,7 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """Draw the main figures and the published ones into a PNG file."""
+    """Plot the main figures of a model and of published systems into a PNG file."""
     own = {results["model"]: results["headline"]}
     figure = plot_systems(own, results["papers"], results["unit"])
     write_bytes(path, png(figure, f"{results['model']}: {results['suite']}"))
@@ -166,7 +167,10 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
 def plot_systems(
     models: Mapping[str, Mapping[str, float]], papers: Mapping[str, Mapping[str, float]], unit: str
 ) -> Figure:
-    """Draw a line for each figure, with rings for models and marks for published systems."""
+    """Plot the figures of several systems, with one row per figure.
+
+    Rings are models, other marks are published systems.
+    """
     keys = list(dict.fromkeys(key for values in models.values() for key in values))
     places = range(len(keys))
     height = 1.2 + 0.3 * len(keys) + 0.2 * (len(models) + len(papers))

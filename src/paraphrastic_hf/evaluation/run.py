@@ -1,4 +1,4 @@
-"""Runs suites on an encoder, task by task, and can cache finished tasks."""
+"""Runs suites on an encoder, task by task, and optionally caches finished tasks."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def evaluate(
 
     Returns:
         Settings and scores, ready for JSON. `headline` has the main figures of the suite, `papers`
-        published figures, and `rows` the scores of every dataset. `skipped` has the tasks without
-        data, and `not_applicable` those that do not suit the encoder. `seconds` and `peak_memory`
-        (bytes) include cached tasks.
+        the published figures, and `rows` the scores of every dataset. `skipped` has the tasks
+        without data, and `not_applicable` the tasks that do not suit the encoder. `seconds` and
+        `peak_memory` (bytes) include cached tasks.
 
     Raises:
         RecipeError: If the suite does not exist, or `keep` is set for an encoder without readable
             weights and without a name.
         DataError: If no task of the suite has data.
         ModelError: If `encode` does not return finite vectors.
-        TypeError: If `encoder` is a name.
+        TypeError: If `encoder` is a name instead of a loaded encoder.
 
     Example:
         >>> from paraphrastic_hf import SentenceEncoder
@@ -83,7 +83,7 @@ def run_suite(
     keep: str | Path | None = None,
     progress: bool = False,
 ) -> Results:
-    """Score an encoder on any `Suite`, with the arguments of `evaluate`."""
+    """Score an encoder on any `Suite` object. The other arguments are those of `evaluate`."""
     if isinstance(encoder, (str, Path)):
         raise TypeError(
             "`evaluate` takes an encoder, not a name. Load it with "

@@ -1,5 +1,5 @@
-"""Types in a file of results, as `huggingface_hub` validates them. It needs real types, so this
-module does not import `annotations` from `__future__`."""
+"""Types of the values in a results file, validated by `huggingface_hub`. It needs real types, so
+this module does not import `annotations` from `__future__`."""
 
 from typing import Any, NotRequired, Required, TypedDict
 

@@ -1,8 +1,9 @@
-"""Significance of the difference of two models on the same examples.
+"""Significance of the difference between two models on the same examples.
 
-Both tests are two-sided. Correlations with human scores (`evaluation/suites/pairs.py`) have
-Steiger's test for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired
-permutation test. Accuracies and F1 (`evaluation/measures/judged.py`) have the permutation test.
+All tests are two-sided. Correlations with human scores (`evaluation/suites/pairs.py`) are compared
+by Steiger's test for dependent correlations, as in the thesis (3.5.3, Table 9), and by the paired
+permutation test. Accuracies and F1 (`evaluation/measures/judged.py`) are compared by the
+permutation test.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Difference:
         first: Score of the first model, x 100.
         second: Score of the second model, x 100.
         permutation: The two-sided p-value of the permutation test.
-        steiger: The p-value of Steiger's test. NaN below four pairs, and without a correlation.
+        steiger: The p-value of Steiger's test. NaN if there are fewer than four pairs or the
+            measure is not a correlation.
         low: Lower end of the 95 % interval of the difference (second minus first), x 100.
         high: Upper end of this interval.
     """
@@ -74,12 +76,12 @@ def compare_encoders(
 ) -> tuple[list[Difference], dict[str, str]]:
     """Compare two encoders on every dataset of one or more suites that has results by example.
 
-    These are datasets scored by a correlation with human scores, an accuracy or an F1.
+    Datasets scored by a correlation with human scores, an accuracy or an F1 have such results.
 
     Args:
         suite: One or more names of suites in `evaluation/registry.py`.
-        samples: Number of exchanges that the permutation test draws for more than 20 examples, 1 or
-            more.
+        samples: Number of exchanges that the permutation test draws if there are more than 20
+            examples, 1 or more.
 
     Returns:
         A comparison for each dataset, and the reason for each skipped task.
@@ -155,9 +157,9 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
 
 
 def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
-    """Average the absolute differences of two encoders over the datasets of the STS years.
+    """Average the absolute score differences of two encoders over the datasets of the STS years.
 
-    This measures how far apart equally good models are (4.5.6, Table 34). Other groups do not
+    This measures how much equally good models differ (4.5.6, Table 34). Other datasets do not
     count.
 
     Returns:
@@ -179,9 +181,9 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
 
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
 
-    where |R| is the determinant of the three correlations and m the mean of r12 and r13. It assumes
-    normal variables. Skewed ones give p-values that are too small at any number of examples. For
-    Spearman's rho it is an approximation.
+    where |R| is the determinant of the matrix of the three correlations and m the mean of r12 and
+    r13. The test assumes normal variables. Skewed variables give p-values that are too small for
+    any number of examples. For Spearman's rho the test is an approximation.
 
     Args:
         first: Correlation of one prediction with the gold scores, r12, -1 to 1.
@@ -189,7 +191,7 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         between: Correlation of the two predictions, r23, -1 to 1.
 
     Returns:
-        The two-sided p-value, 0 to 1, or NaN below four examples.
+        The two-sided p-value, 0 to 1, or NaN if there are fewer than four examples.
 
     Example:
         >>> round(steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361

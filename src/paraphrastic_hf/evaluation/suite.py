@@ -21,10 +21,10 @@ class Row:
     """The scores of one dataset, a row of the table.
 
     Attributes:
-        group: Group of datasets that it is averaged with, such as `2012`.
+        group: Group of datasets that are averaged together, such as `2012`.
         name: Name of the dataset, such as `MSRpar`.
         size: Number of examples.
-        scores: Scores by measure, such as `pearson`, in the unit of the suite.
+        scores: Scores in the unit of the suite, by measure such as `pearson`.
     """
 
     group: str
@@ -41,22 +41,22 @@ class Suite:
     """One evaluation.
 
     Attributes:
-        summary: One line on what it measures, with the sections of the papers.
-        unit: The unit of the numbers in the table.
-        tasks: Functions by name from an encoder, which is any object with `encode(list of texts)`,
-            and the folder of official files to scores. Scores of the same group and name from
-            several tasks are merged. A task raises DataError if its data is missing, and
-            NotApplicableError if it does not suit the encoder. Then it is reported, and the other
-            tasks run.
+        summary: Purpose of the suite in one line, with the sections of the papers.
+        unit: The unit of the scores in the table.
+        tasks: Functions by name. Each takes an encoder (any object with `encode(list of texts)`)
+            and the folder of official files, and returns scores. Scores of the same group and name
+            from several tasks are merged. A task raises DataError if its data is missing, and
+            NotApplicableError if it does not suit the encoder. Such a task is reported, and the
+            other tasks run.
         headline: Function from the scores of all datasets to the main figures, in the order of the
             table. Figures with missing datasets are NaN.
-        papers: Published systems and their figures, by the same names.
+        papers: Published systems with their figures, named as in `headline`.
         notes: Scope and method, for the reader.
         is_kept: Whether finished tasks may be cached. Measured times may not.
-        hub_task: Hub task for publishing the figures. None publishes none, for times and scores
-            that models are selected by.
+        hub_task: Task of the Hub under which figures are published. None to publish nothing, as for
+            times, and for scores that models are selected by.
         languages: Function from the name of a main figure to the codes of its languages. A figure
-            without any is shown for every model.
+            without language codes is shown for every model.
     """
 
     summary: str
@@ -71,7 +71,7 @@ class Suite:
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """Average a measure over the datasets of a group, or over all. It is NaN without datasets.
+    """Average a measure over the datasets of a group, or over all datasets. NaN without datasets.
 
     Args:
         measure: Name of the score, such as `pearson`. Datasets without it do not count.

@@ -24,7 +24,8 @@ SOURCE_WEIGHT = 0.2  # weight of self-BLEU in iBLEU
 
 
 def template_match(trees: Trees, wanted: Trees) -> float:
-    """Return the exact template match x 100: how often the top two levels agree (thesis, 6.4.2).
+    """Return the exact template match: percentage of trees whose top two levels agree (thesis,
+    6.4.2).
 
     Args:
         trees: Trees of the outputs. None counts as a mismatch.
@@ -44,8 +45,10 @@ def template_match(trees: Trees, wanted: Trees) -> float:
 
 
 def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
-    """Return the mean tree edit distance in nodes, over pairs with both trees. NaN without
-    pairs."""
+    """Return the mean tree edit distance in nodes. Pairs without both trees do not count.
+
+    It is NaN if no pairs remain.
+    """
     found = [
         tree_edit_distance(one.top, other.top)
         for one, other in zip(trees, wanted, strict=True)
@@ -94,8 +97,8 @@ def measure_paraphrases(
     Returns:
         `BLEU` of the corpus, `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
         `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, and `METEOR` if nltk's data is installed. `change` is the
-        character edit distance from the source, over the longer length. With an encoder, `SIM` to
-        the reference and `SIM source`.
+        character edit distance from the source, divided by the length of the longer text. With an
+        encoder also `SIM` with the reference and `SIM source` with the source.
     """
     from rapidfuzz.distance import Levenshtein
 

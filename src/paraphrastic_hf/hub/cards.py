@@ -1,7 +1,7 @@
 """Model cards: values for the template `model_card.md.jinja`.
 
-A card states only what the model's folder and the given evaluations contain, or what follows from
-the construction of the model.
+A card states only facts from the model's folder and the given evaluations, and facts that follow
+from the kind of model.
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ RISK = {  # minimum risk training, by the development score of the recipe
 
 
 def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:
-    """Return the card that `paraphrastic train` writes, based on its own records.
+    """Return the card that `paraphrastic train` writes, based on the records of the run.
 
-    `run` is the content of `run.json`, if it is not written yet.
+    `run` is the content of `run.json`, if the file is not written yet.
     """
     return render(TrainedModel.read(directory, run=run))
 
@@ -143,14 +143,14 @@ def model_card(
     """Return the full card of a trained encoder, with scores and checksums of its sources.
 
     Args:
-        data_root: Folder of its sources, listed in files such as `train/SOURCES.tsv`.
+        data_root: Data folder with the training text, listed in files such as `train/SOURCES.tsv`.
         evaluation: Folder written by `paraphrastic evaluate --output`.
         command: Training command.
-        languages: Language codes. By default those of the recipe, else English.
+        languages: Language codes (default: languages of the recipe, else English).
         license: License of the weights, as named on the Hub.
 
     Raises:
-        PublishError: If the sources are unknown or do not allow the license, the scores are of
+        PublishError: If the sources are unknown or do not allow the license, the scores belong to
             another model, or the weights were changed after the run.
         ModelError: If the folder has no finished run.
     """
@@ -193,16 +193,16 @@ def render(
     """Render the card of a trained model.
 
     Args:
-        repository: Its repository on the Hub, used in code examples. None for a local card.
+        repository: The model's repository on the Hub, used in code examples. None for a local card.
         data_root: Data folder, for checksums of the sources. None omits them.
         license: License of the weights, as named on the Hub, if any.
         figures: Scores for `model-index`.
         suites: Results of `paraphrastic evaluate`, shown as tables and plots.
-        summary: One or two sentences at the start. By default those of the packaged model.
-        languages: Language codes. By default those of the recipe.
-        base_model: Hub names of the models it started from. By default those in the recipe.
-        datasets: Hub names of its training data.
-        command: Training command. By default with the saved recipe.
+        summary: One or two sentences at the start (default: summary of the packaged model).
+        languages: Language codes (default: languages of the recipe).
+        base_model: Hub names of the models that training started from (default: from the recipe).
+        datasets: Hub names of the training data.
+        command: Training command. By default one with the saved recipe.
         is_packaged: Whether the code examples load a packaged model.
     """
     run, recipe = trained.run, trained.recipe
@@ -311,8 +311,7 @@ def _front(
 
 
 def composition(config: Mapping[str, Any], tokenizer: Path) -> str:
-    """Describe how an encoder with this configuration computes, from the `card_sentence` of its
-    class."""
+    """Describe how an encoder computes embeddings, from the `card_sentence` of its class."""
     found = []
     for part, kind in _parts(config, tokenizer):
         sentence = getattr(model_class(part), "card_sentence", "") or (
@@ -332,7 +331,7 @@ def composition(config: Mapping[str, Any], tokenizer: Path) -> str:
 
 
 def word_order(config: Mapping[str, Any], tokenizer: Path) -> str:
-    """Describe how word order affects an encoder, empty if there is no simple rule."""
+    """Describe how word order affects an encoder. Empty if there is no simple rule."""
     parts = _parts(config, tokenizer)
     for part, _ in parts:
         is_average = part.get("encoder_kind") == "average"
@@ -372,7 +371,7 @@ def _first_dtype(trained: TrainedModel) -> str:
 
 
 def _writing(config: Mapping[str, Any]) -> str:
-    """Return an example call with which a generative model writes text, empty for other models."""
+    """Return an example call that generates text. Empty if the model is not generative."""
     # an MGT model translates into all its languages
     is_mgt = config["model_type"] == "paraphrastic-mgt"
     for verb, argument, languages in (
@@ -468,7 +467,8 @@ def _headline(results: Mapping[str, Any]) -> list[str]:
 
 
 def _comparison(name: str, suites: Sequence[Mapping[str, Any]], size: int) -> list[str]:
-    """Return the table of the main scores beside all-MiniLM-L6-v2, empty without STS scores."""
+    """Return a table that compares the main scores with all-MiniLM-L6-v2. Empty without STS
+    scores."""
     known = {each["suite"]: each for each in suites}
     if "2012-2016" not in known.get("sts", {"headline": {}})["headline"]:
         return []
@@ -502,7 +502,7 @@ def _figures_table(run: Mapping[str, Any], trained: TrainedModel) -> list[str]:
 
 
 def _numbers(record: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the numbers of a record. Nested ones are named by both keys."""
+    """Yield the numbers of a record by key. Nested numbers are named by both keys."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{within}{name}, ")
@@ -517,7 +517,7 @@ def _measured(run: Mapping[str, Any]) -> str:
 
 
 def _held_out(trained: TrainedModel) -> str:
-    """Describe the examples that perplexity was measured on."""
+    """Describe the held-out examples on which perplexity was measured."""
     run, file = trained.run, trained.run.get("development")
     what = f"{run['held_out'].get('sentences', 0):,} sentences"
     if trained.translates:

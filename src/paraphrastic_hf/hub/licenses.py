@@ -1,8 +1,9 @@
-"""Licenses that the sources of a model allow for its weights.
+"""Licenses of a model's sources, and the licenses that they allow for the weights.
 
 Sources are the files and corpora named in the recipe, and the models and vectors that the run
-started from. Licenses come from the publisher, the corpus registry, or a `SOURCES.tsv`. Text
-without a stated license, or for non-commercial use, may not train a public model.
+started from. Licenses come from the user who publishes the model, the corpus registry, or a
+`SOURCES.tsv`. A public model may not be trained on text without a stated license or for
+non-commercial use only.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class SourceLicense:
 
     Attributes:
         name: Name on the card.
-        license: License as stated by its authors, the registry or the publisher.
+        license: License as stated by the authors, the registry or the user.
         release: `open`, `share-alike`, `non-commercial`, `no-derivatives` or `unstated`.
         packaged: Name of the packaged model, if the source is one.
     """
@@ -49,11 +50,11 @@ def source_licenses(
     data_root: str | Path | None = None,
     stated: Mapping[str, str] | None = None,
 ) -> list[SourceLicense]:
-    """Return the license of each source of a model, including the sources of runs it started from.
+    """Return the license of each source of a model, including sources of the runs it started from.
 
     Args:
         data_root: Data folder, whose subfolders list their files in `SOURCES.tsv`.
-        stated: Licenses stated by the publisher, by the name of the source or its file.
+        stated: Licenses stated by the user, by the name of the source or its file.
 
     Raises:
         PublishError: If `stated` names an unknown source, or the weights were changed after the
@@ -73,10 +74,11 @@ def checked_license(
 ) -> str | None:
     """Return the license of the weights if the sources allow it.
 
-    By default it is `DEFAULT`, or None for a private model whose sources allow no license.
+    If none is wanted, return `DEFAULT`, or None for a private model whose sources allow no license.
 
     Raises:
-        PublishError: If the sources do not allow the wanted license, or no public model.
+        PublishError: If the sources do not allow the wanted license, or do not allow a public
+            model.
     """
     refused = [
         f"{source.name}: {source.license} ({source.release})"
@@ -139,7 +141,7 @@ def _all_sources(
 
 
 def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
-    """Return the sources that a recipe names, each with the name of its registry entry or None."""
+    """Return the sources that a recipe names, each with its name in the corpus registry or None."""
     task = (trained.recipe.get("task") or {}).get("dataset")
     found: list[tuple[str, str | None]] = []
     for source in [*trained.sources, *([{"dataset": task}] if task else [])]:
@@ -155,7 +157,7 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
 def _source(
     name: str, record: str | None, listed: Mapping[str, tuple[str, str]], stated: Mapping[str, str]
 ) -> SourceLicense:
-    """Find the license of one source. The publisher's statement comes first."""
+    """Find the license of one source. A license stated by the user takes precedence."""
     shown = Path(name).name if Path(name).is_absolute() else name
     license = stated.get(name) or stated.get(Path(name).name)
     if license is None and record in SOURCES:
@@ -171,7 +173,8 @@ def _source(
 
 
 def _identical_packaged(trained: TrainedModel) -> SourceLicense | None:
-    """Return the packaged model with equal weights, whose sources are already checked."""
+    """Return the packaged model with equal weights, if any. The sources of packaged models are
+    already checked."""
     if not trained.is_stock:
         return None
     for name in packaged_names():

@@ -55,22 +55,24 @@ STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
 
 @dataclass(frozen=True)
 class ModelDetails:
-    """Facts about a model that its folder does not contain, and upload options.
+    """Facts about a model that are not in its folder, and upload options.
 
     Attributes:
         evaluation: Folder written by `paraphrastic evaluate --output`.
         data_root: Data folder, whose subfolders list licenses in `SOURCES.tsv`.
         source_licenses: Licenses of sources outside the registry, by name or file name.
-        license: License of the weights, as named on the Hub. By default what the sources allow.
+        license: License of the weights, as named on the Hub. By default a license that the sources
+            allow.
         summary: One or two sentences about the model.
-        languages: Language codes. By default those of the recipe.
-        base_model: Hub names of the models it started from. By default the recipe's `start`.
-        datasets: Hub names of its training data.
+        languages: Language codes (default: languages of the recipe).
+        base_model: Hub names of the models that training started from (default: `start` of the
+            recipe).
+        datasets: Hub names of the training data.
         card: Card to upload instead of the generated one.
-        hide_paths: Shorten absolute paths in recipe and training record to their last part.
-            Otherwise they are rejected.
+        hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
+            By default absolute paths are rejected.
         allow_code: Upload Python files in the folder unchanged. By default, files of this package
-            are regenerated and others are rejected.
+            are regenerated and other Python files are rejected.
     """
 
     evaluation: str | Path | None = None
@@ -95,8 +97,8 @@ def gather_model(
         Patterns of files that an earlier version may have left in the repository.
 
     Raises:
-        PublishError: If the sources do not allow the license, the scores are of another model, or
-            the card states a score that was not measured.
+        PublishError: If the sources do not allow the license, the scores belong to another model,
+            or the card states a score that was not measured.
         DataError: If the scores cannot be read.
     """
     if not (trained.directory / WEIGHTS).is_file():
@@ -156,8 +158,8 @@ def _files(directory: Path) -> list[Path]:
 def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
     """Copy the files of a model, none of which may link outside the folder.
 
-    Unless `allow_code` is set, Python files are regenerated from this package, those that it no
-    longer uses are omitted, and others are refused.
+    Unless `allow_code` is set, Python files of this package are regenerated or, if no longer used,
+    left out. Other Python files are refused.
     """
     files = _files(directory)
     code = [] if allow_code else [path for path in files if path.suffix == ".py"]
@@ -172,8 +174,8 @@ def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
 
 
 def _add_code(output: Path) -> None:
-    """Write the Python files that `trust_remote_code=True` loads, if the config names no existing
-    one.
+    """Write the Python files that `trust_remote_code=True` loads, unless the files that the config
+    names exist.
 
     Packaged models are saved without code, and earlier versions used other file names.
     """
@@ -197,7 +199,7 @@ def _add_code(output: Path) -> None:
 
 
 def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) -> None:
-    """Raise an error if a user's card has an unmeasured score or another license than the sources
+    """Raise an error if a user's card has an unmeasured score, or a license that the sources do not
     allow."""
     from huggingface_hub import ModelCard
 

@@ -30,7 +30,7 @@ HIDDEN = {"__pycache__", ".git", ".ipynb_checkpoints"}
 
 @dataclass
 class Release:
-    """A folder to publish, with facts about a model that it does not contain."""
+    """A folder to publish, with facts about the model that are not in the folder."""
 
     folder: Path
     private: bool = False
@@ -68,7 +68,7 @@ def _gather_space(release: Release, output: Path, _: str) -> list[str]:
 
 
 def _gather_metric(release: Release, output: Path, repository: str) -> list[str]:
-    """Copy the files of an `evaluate` metric, which loads `ME/NAME` from `NAME.py`."""
+    """Copy the files of a metric. `evaluate` loads the metric `ME/NAME` from `NAME.py`."""
     name = repository.rpartition("/")[2]
     metrics = [path.stem for path in sorted(release.folder.glob("*.py")) if _is_metric(path)]
     if name not in metrics:
@@ -103,19 +103,19 @@ def publish(
 ) -> str:
     """Publish a model, dataset, metric or Space on the Hub.
 
-    A model gets a card with its training record and scores, the license that its sources allow,
-    `model-index`, `.eval_results/`, recipe and plots. Everything is uploaded in one commit. If a
-    call fails, repeat it.
+    A model gets a card with its training record, scores and license, `model-index`,
+    `.eval_results/`, the recipe and plots. Everything is uploaded in one commit, so a failed call
+    can be repeated.
 
     Args:
         kind: `model`, `dataset`, `metric` or `space`.
         directory: Folder written by `paraphrastic train`, `paraphrastic data export` or
             `paraphrastic install-metric --space`, or folder of a Space. Packaged models (`english`,
-            `tiny`, `multilingual`) and the metric `simile` have names.
-        repository: Such as `someone/model`.
+            `tiny`, `multilingual`) and the metric `simile` are given by name.
+        repository: Name of the repository, such as `someone/model`.
         dry_run: New folder to write the files to instead of uploading. Needs no token.
         private: Whether the repository is private, as some licenses require.
-        token: Access token. None uses the one of `hf auth login` or HF_TOKEN.
+        token: Access token. None uses the token of `hf auth login` or HF_TOKEN.
         revision: Branch, created if missing.
         message: Commit message.
         pull_request: Open a pull request on an existing repository.
@@ -125,9 +125,9 @@ def publish(
         URL of the commit or pull request, or the folder of the dry run.
 
     Raises:
-        PublishError: If the folder is not of that kind, the sources of a model do not allow the
+        PublishError: If the folder does not hold that kind, the sources of a model do not allow the
             license, the card has an unmeasured score, a file contains a secret or an absolute path,
-            a link leads out of the folder, or the Hub refuses or is out of reach.
+            a link leads out of the folder, or the Hub rejects the upload or cannot be reached.
 
     Example:
         >>> publish("model", "runs/mine", "me/mine", dry_run="mine")  # doctest: +SKIP

@@ -1,7 +1,7 @@
 """Scores of a model in the Hub's formats: `model-index` on the card, and `.eval_results/`.
 
-`model-index` has every headline score of a run and of `paraphrastic evaluate`. `.eval_results/`
-feeds the Hub's leaderboards, so it has only scores on exactly the rows of a benchmark.
+`model-index` has every main score of a run and of `paraphrastic evaluate`. `.eval_results/` feeds
+the Hub's leaderboards, so it has only scores measured on exactly the rows of a benchmark.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BENCHMARKS = {
 
 
 def figures(trained: TrainedModel, suites: Sequence[Mapping[str, Any]] = ()) -> list[EvalResult]:
-    """Return all measured scores of a model: those of its run, then those of each suite."""
+    """Return all measured scores of a model: first from its run, then from each suite."""
     found = list(_of_run(trained))
     for results in suites:
         suite = results["suite"]  # a suite, or the name of a file of scored pairs
@@ -79,8 +79,8 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
     """Read the results that `paraphrastic evaluate --output` wrote for a model.
 
     Raises:
-        PublishError: If they are of another model, or the model is not an encoder.
-        DataError: If they cannot be read.
+        PublishError: If the results belong to another model, or the model is not an encoder.
+        DataError: If the results cannot be read.
     """
     if not trained.is_encoder:
         raise PublishError(
@@ -137,7 +137,7 @@ def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def refuse_unmeasured(card: Path, found: Sequence[EvalResult]) -> None:
-    """Raise a `PublishError` for a card with a score or metric that `figures` did not find."""
+    """Raise a `PublishError` if a card has a score or metric that is not in `found`."""
     from huggingface_hub import ModelCard
 
     try:
@@ -184,7 +184,7 @@ def _of_run(trained: TrainedModel) -> Iterator[EvalResult]:
 
 
 def _unit(name: str, unit: str) -> str:
-    """Return the unit of one score from a suite's `A; NAMES: B`."""
+    """Return the unit of one score, from a suite's text of units such as `A; NAMES: B`."""
     common, *others = (part.strip() for part in unit.split(";"))
     for other in others:
         names, colon, own = other.partition(":")

@@ -1,4 +1,5 @@
-"""`SOURCES.tsv` in data folders: the license of each file, and its release class."""
+"""`SOURCES.tsv` in data folders, which lists the license of each file, and release classes of
+licenses."""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ OPEN = re.compile(
 
 
 def release_class(license: str) -> str:
-    """Return what a license allows for a model trained on the text.
+    """Return the release class of a license: the conditions for publishing a model trained on the
+    text.
 
     Args:
-        license: Such as `CC BY-SA 4.0` or `cc-by-sa-4.0`.
+        license: Name of the license, such as `CC BY-SA 4.0` or `cc-by-sa-4.0`.
 
     Example:
         >>> [release_class(it) for it in ("CC BY-SA 3.0 (Wikipedia)", "mit", "CC BY-NC 4.0", "?")]
@@ -64,14 +66,14 @@ def write_source(
     license: str,
     domain: str,
 ) -> Path:
-    """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and their line in `FOLDER/SOURCES.tsv`.
+    """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and list this file in `FOLDER/SOURCES.tsv`.
 
     Args:
         folder: Subfolder of the data folder.
         languages: Codes of both sides, such as `en-tr`.
         pairs: Texts without tabs or line ends.
         license: License as stated by the authors.
-        domain: One or two words.
+        domain: Domain of the text, in one or two words.
     """
     path, listed = folder / languages / f"{name}.tsv.xz", folder / LIST
     rows = {}

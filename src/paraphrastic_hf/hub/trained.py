@@ -17,7 +17,7 @@ PICTURE = "training.png"  # training curve
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model with the records of its training, the source of every statement on its card.
+    """A model with the records of its training, from which its card is written.
 
     Attributes:
         directory: Model directory.
@@ -33,8 +33,10 @@ class TrainedModel:
 
     @classmethod
     def read(cls, directory: str | Path, *, run: Mapping[str, Any] | None = None) -> TrainedModel:
-        """Read the folder of a finished run. `run` is the content of `run.json`, if it is not
-        written yet."""
+        """Read the folder of a finished run.
+
+        `run` is the content of `run.json`, if the file is not written yet.
+        """
         directory = Path(directory)
         try:
             if run is None:
@@ -60,27 +62,27 @@ class TrainedModel:
 
     @property
     def is_encoder(self) -> bool:
-        """Whether it embeds sentences."""
+        """Whether the model embeds sentences."""
         return (self.directory / "modules.json").exists()
 
     @property
     def generates(self) -> bool:
-        """Whether it only generates text."""
+        """Whether the model only generates text."""
         return (self.directory / GENERATION_CONFIG).exists() and not self.is_encoder
 
     @property
     def translates(self) -> bool:
-        """Whether it generates translations or paraphrases of its input."""
+        """Whether the model generates translations or paraphrases of its input."""
         return self.generates and bool(self.config.get("is_encoder_decoder"))
 
     @property
     def paraphrases(self) -> bool:
-        """Whether it generates paraphrases, or their parses."""
+        """Whether the model generates paraphrases, or parses of paraphrases."""
         return self.generates and self.recipe.get("kind") == "paraphrase"
 
     @property
     def is_stock(self) -> bool:
-        """Whether stock sentence-transformers loads it without this package."""
+        """Whether sentence-transformers loads the model without this package."""
         path = self.directory / "modules.json"
         return path.exists() and STATIC_EMBEDDING in path.read_text(encoding="utf-8")
 
@@ -101,7 +103,7 @@ class TrainedModel:
 
     @property
     def bases(self) -> list[str]:
-        """Hub repositories of its start and of its teachers."""
+        """Hub repositories of the models that training started from, and of the teachers."""
         names = [str(self.recipe.get("start") or ""), *self.teachers]
         return [
             name
@@ -113,12 +115,13 @@ class TrainedModel:
 
     @property
     def merges(self) -> list[str]:
-        """Runs whose tables were averaged with its own."""
+        """Runs whose tables were averaged with the table of this run."""
         return [str(name) for name in (self.recipe.get("finish") or {}).get("merge_with") or ()]
 
     @property
     def counts(self) -> tuple[str, Mapping[str, int]] | None:
-        """What was counted, `pairs` or `sentences`, and the count by source. None if unknown."""
+        """The unit of counts, `pairs` or `sentences`, and the count of each source. None if
+        unknown."""
         for what in ("pairs", "sentences"):
             if f"{what}_by_source" in self.run:
                 return what, self.run[f"{what}_by_source"]
@@ -132,8 +135,9 @@ class TrainedModel:
     def languages(self) -> list[str]:
         """Languages named in the recipe.
 
-        These are the languages of a distillation, or else those of the sources, except languages
-        whose pieces were dropped at the end. Default languages do not count.
+        For a distillation, these are its languages. Otherwise they are the languages of the
+        sources, without languages whose pieces were dropped at the end. Default languages do not
+        count.
         """
         data = self.recipe.get("data", {})
         if data.get("languages"):
@@ -146,12 +150,12 @@ class TrainedModel:
 
 
 def dataset_title(dataset: Mapping[str, Any]) -> str:
-    """Return the name of a recipe's corpus, as in messages of training."""
+    """Return the name of a corpus in a recipe, as in messages of training."""
     return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
 
 
 def own_module(config: Mapping[str, Any]) -> str | None:
-    """Return the module of an encoder added by `register_encoder`, None for built-in models."""
+    """Return the module of an encoder added by `register_encoder`, or None for a built-in model."""
     from paraphrastic_hf.models.families import families_by_type
 
     module = getattr(families_by_type().get(config["model_type"]), "__module__", PACKAGE)

@@ -27,7 +27,7 @@ DAMAGED = (
 
 
 def is_archive(path: str | Path) -> bool:
-    """Return whether a file name is of an archive that `unpack` supports."""
+    """Return whether a file name ends like an archive that `unpack` supports."""
     return str(path).endswith(ARCHIVES)
 
 

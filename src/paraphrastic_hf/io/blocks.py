@@ -1,6 +1,6 @@
 """Blocks of text lines from files (plain, .gz, .xz, .bz2) or standard input (`-`).
 
-All commands handle blank and damaged lines by the rules here.
+All commands use this module, so they treat blank and damaged lines in the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Remarks:
         self.first: dict[str, list[int]] = {}
 
     def add(self, kind: str, number: int) -> None:
-        """Count a line, or raise an error if such lines are refused."""
+        """Count a blank or damaged line, or raise an error if such lines are refused."""
         if self.refuse:
             raise DataError(f"{self.name}:{number} is {kind}. Fix it, or use --bad-lines keep")
         self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -65,12 +65,12 @@ def read_blocks(
 ) -> Iterator[list[str]]:
     """Yield the lines of a file or of standard input in blocks.
 
-    Every line keeps its place, even if blank. NUL and invalid UTF-8 become U+FFFD. At the end,
-    counts and positions of blank and damaged lines are printed on standard error.
+    Blank lines are not skipped. NUL and invalid UTF-8 become U+FFFD. At the end, counts and
+    positions of blank and damaged lines are printed on standard error.
 
     Args:
-        path: File, or `-`.
-        size: Maximum number of lines in a block. Blocks of long lines are smaller.
+        path: File, or `-` for standard input.
+        size: Maximum number of lines in a block. Blocks of long lines have fewer.
         bad_lines: `keep`, or `refuse` to raise an error at a blank or damaged line.
     """
     if path == "-" and sys.stdin is None:
@@ -94,9 +94,10 @@ def read_blocks(
 
 
 def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]:
-    """Yield the lines, without line ends, that each read completes.
+    """Read a stream in pieces. Yield, after each read, the lines that are complete, without line
+    ends.
 
-    Too long a line is rejected before it is read completely.
+    A line that is too long is rejected before it is read completely.
     """
     number, rest = 1, bytearray()  # of the incomplete line
     is_first, is_mac = True, False
@@ -141,7 +142,7 @@ def is_blank(line: str) -> bool:
 
 
 def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
-    """Decode lines, of which `before` others come first."""
+    """Decode lines, which follow `before` earlier lines of the input."""
     try:
         texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
         is_text = b"\0" not in b"".join(block)

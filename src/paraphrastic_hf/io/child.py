@@ -17,7 +17,8 @@ GUARD = 'read -r _; kill -9 "-$0"'
 def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
     """Start a program, and kill it and its children when the block ends or this process dies.
 
-    This holds even if this process is killed by SIGKILL. Options are those of `subprocess.Popen`.
+    The program ends even if this process is killed by SIGKILL. Options are those of
+    `subprocess.Popen`.
     """
     with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:

@@ -1,8 +1,8 @@
 """Verified downloads of corpora, shared by all processes.
 
-Files are verified by a known SHA-256 of the file or of an archive's members. For any other file,
-the SHA-256 of the first download is stored, and different content from the same URL is rejected
-later.
+Files are verified by a known SHA-256, of the file or of the members of an archive. If none is
+known, the SHA-256 of the first download is stored, and later downloads from the same URL must have
+the same content.
 
 huggingface_hub's `http_get` resumes broken downloads and is already a dependency. pooch 1.9
 restarts them, has no lock between processes and unpacks tar files without a filter.
@@ -47,12 +47,12 @@ class Remote:
 
     Attributes:
         path: Path in the corpus folder. `{config}` stands for the configuration's name, `{first}`
-            and `{second}` for the languages of a pair. Archives are unpacked next to it.
-        url: URL, with the same placeholders.
+            and `{second}` for the languages of a pair. An archive is unpacked beside this path.
+        url: URL, with the same placeholders as `path`.
         sha256: SHA-256 in hexadecimal, if known.
         size: Size in bytes, if known.
-        members: Checksums of members, for archives without a known checksum of their own. Maps a
-            glob pattern to the SHA-256 and size of all matching members, concatenated in order of
+        members: Checksums of members, for an archive whose own checksum is not known. Maps a glob
+            pattern to the SHA-256 and size of all matching members, concatenated in the order of
             their paths.
     """
 
@@ -77,7 +77,8 @@ class Remote:
 def cache_folder() -> Path:
     """Return the folder of downloads and unpacked archives.
 
-    This is `PARAPHRASTIC_CACHE`, by default `paraphrastic_hf` in `HF_HOME`.
+    It is set by the environment variable PARAPHRASTIC_CACHE (default: `paraphrastic_hf` in
+    HF_HOME).
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
@@ -90,7 +91,7 @@ def fetch(remote: Remote, folder: Path) -> Path:
     """Download a file to a corpus folder if it is missing, and unpack it if it is an archive.
 
     Returns:
-        The file, or the folder of the archive's members.
+        Path of the file, or of the folder with the archive's members.
     """
     target = folder / remote.path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +130,7 @@ def _download(url: str, path: Path, name: str) -> None:
 
 
 def with_retries(request: Callable[[], T]) -> T:
-    """Make a huggingface_hub request, up to four times while the server fails (5xx)."""
+    """Make a huggingface_hub request, and repeat it up to three times if the server fails (5xx)."""
     for attempt in range(TRIES - 1):
         try:
             return request()

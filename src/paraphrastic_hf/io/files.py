@@ -37,13 +37,13 @@ SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     """Yield a temporary path whose content replaces `path` at the end of the block.
 
-    If the block raises, what it wrote is removed and `path` stays unchanged. Leftovers of a killed
-    process under the same temporary name are removed first.
+    If the block raises an error, the temporary file is removed and `path` stays unchanged. A
+    temporary file of the same name, left by a killed process, is removed first.
 
     Args:
         path: File or folder to write or replace. Its parent must exist.
         is_shared: Use a unique temporary name, because other processes may write to the folder. If
-            two write `path`, the last to finish wins.
+            two processes write `path`, the last to finish wins.
 
     Yields:
         The temporary path, which ends in `.part` and does not exist yet.
@@ -118,7 +118,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def _replace_folder(new: Path, target: Path) -> None:
-    """Move a folder to its place. An existing one is removed only afterwards."""
+    """Move a folder to `target`. An existing folder at `target` is removed only afterwards."""
     old = new.with_name(new.name.removesuffix(".part") + OLD)
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
@@ -133,7 +133,7 @@ def _replace_folder(new: Path, target: Path) -> None:
 
 
 def output_file(path: str | Path) -> Path:
-    """Return the file that a path stands for, with links resolved."""
+    """Return the path of an output file, with links resolved."""
     if not str(path):
         raise DataError("The name of the output file is empty")
     target = Path(os.path.realpath(path))
@@ -147,7 +147,8 @@ def output_file(path: str | Path) -> Path:
 def other_loader(directory: Path) -> str:
     """Return advice on loading a model directory that this package cannot read.
 
-    Without `modules.json`, sentence-transformers would pool any model by the mean.
+    The advice names sentence-transformers only for a folder with `modules.json`: without this file,
+    sentence-transformers pools any model by the mean.
     """
     if (directory / MODULES).is_file():
         return "Load the model with sentence_transformers.SentenceTransformer"
@@ -155,7 +156,7 @@ def other_loader(directory: Path) -> str:
 
 
 def open_to_readers(path: Path) -> None:
-    """Give a file the default mode. safetensors makes files readable only by their owner."""
+    """Give a file the default permissions. safetensors makes files readable only by their owner."""
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
@@ -164,7 +165,7 @@ def open_to_readers(path: Path) -> None:
 def digest_of(
     folder: Path, files: Iterable[Path], hash_of: Callable[[Path], str] = content_hash
 ) -> str:
-    """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal."""
+    """Hash the names and contents of files in a folder. Return one SHA-256, in hexadecimal."""
     lines = (
         f"{path.relative_to(folder).as_posix()} {hash_of(path)}\n"
         for path in sorted(files)
@@ -186,9 +187,10 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
-    """Write `tokenizer.json` and a config with which `AutoTokenizer` loads it.
+    """Write `tokenizer.json` and a config, so that `AutoTokenizer` loads the tokenizer.
 
-    `split_special_tokens` treats a literal `<pad>` or `<unk>` in a text as ordinary characters.
+    The config sets `split_special_tokens`, so that a literal `<pad>` or `<unk>` in a text is read
+    as ordinary characters.
     """
     write_bytes(directory / "tokenizer.json", tokenizer.to_str(pretty=True).encode("utf-8"))
     write_json(

@@ -9,7 +9,7 @@ MOST_BYTES = 4_000_000  # per request
 
 
 class Limited:
-    """ASGI app that answers larger requests with status 413 without reading the rest."""
+    """ASGI app that answers requests above the limit with status 413, without reading the rest."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app

@@ -1,8 +1,8 @@
 """Numbered lines of text files.
 
 Lines end in LF or CRLF, and other CR characters are text. In a file without LF, each CR ends a
-line. Bad lines raise an error in `text_lines`, are skipped by `io/pairs.py` and kept by
-`io/blocks.py`.
+line. `text_lines` raises an error for a bad line, `io/pairs.py` skips it, and `io/blocks.py` keeps
+it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def open_lines(path: Path) -> BinaryIO:
 
 
 def table_kind(path: Path) -> str | None:
-    """Return `CSV` or `JSON` by a file's name, packed or not, or None for any other."""
+    """Return `CSV` or `JSON` if a file's name, compressed or not, has that ending. Else return
+    None."""
     name = path.with_suffix("") if path.suffix in PACKED else path
     return TABLES.get(name.suffix.lower())
 
@@ -80,7 +81,7 @@ def refuse_table(path: str) -> None:
 
 
 def checked_start(head: bytes, name: object) -> bytes:
-    """Return the first bytes of a text, one line or more, without a UTF-8 byte order mark.
+    """Check the first bytes of a text, one line or more. Return them without a byte order mark.
 
     Raises:
         DataError: If the bytes are not UTF-8 text.
@@ -104,7 +105,7 @@ def ends_in_cr(head: bytes) -> bool:
 
 
 def refuse_other_files(head: bytes, name: object) -> None:
-    """Raise an error if the first bytes of a file show that it is not text."""
+    """Raise an error if the first bytes of a file are those of a format other than text."""
     for start, (what, advice) in OTHER_FILES.items():
         if re.match(start, head):
             raise DataError(
@@ -113,13 +114,13 @@ def refuse_other_files(head: bytes, name: object) -> None:
 
 
 def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
-    """Yield line numbers from 1 with the bytes of each line, line end included."""
+    """Yield the number of each line, from 1, and its bytes, including the line end."""
     with open_lines(path) as lines:
         yield from numbered(lines, path)
 
 
 def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
-    """Like `raw_lines`, for an open file. `path` is for messages."""
+    """Do the same as `raw_lines` for an open file. `path` is used in messages."""
     number = 0
     while True:
         try:
@@ -148,7 +149,7 @@ def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
-    """Yield line numbers with the text of each line, without line end."""
+    """Yield the number of each line, from 1, and its text, without the line end."""
     for number, raw in raw_lines(path):
         try:
             line = raw.decode(encoding).rstrip("\r\n")
@@ -173,7 +174,8 @@ def table_rows(
 
     Args:
         columns: Minimum number of columns in a row.
-        header: Start of the first line, which is not a row.
+        header: Text with which the first line must begin. This line is not a row. None for no
+            header.
     """
     for number, line in text_lines(path):
         if header is not None and number == 1:
@@ -192,7 +194,7 @@ def table_rows(
 
 
 def aligned_lines(first: Path, second: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield the lines of two files, side by side."""
+    """Yield pairs of lines from two files with equally many lines."""
     with closing(text_lines(first)) as left, closing(text_lines(second)) as right:
         number = 0
         for number, a in left:

@@ -24,13 +24,13 @@ TRIES = 100  # other processes may remove the folder before it is locked
 def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> Iterator[None]:
     """Create a folder and lock it against other processes for the duration of the block.
 
-    Every command that keeps work in a folder, or writes several files to one, holds this lock.
-    Another process could otherwise mistake incomplete work for its own. Of several processes that
-    train together, only the main one locks.
+    Every command that keeps work in a folder, or writes several files to a folder, holds this lock.
+    Another process could otherwise mistake incomplete work for its own. If several processes train
+    together, only the main process locks.
 
     The operating system locks the folder itself, without a lock file, and unlocks it when the
-    process ends. At the end, an empty folder is removed. If the file system does not support locks,
-    a warning is logged and the folder is not locked.
+    process ends. If the folder is empty at the end, it is removed. If the file system does not
+    support locks, a warning is logged and the folder is not locked.
     """
     if not is_main:
         yield

@@ -13,7 +13,7 @@ RULES = {"l": "---", "r": "---:"}
 
 
 class Markdown(str):
-    """Text that is already Markdown and is not escaped again."""
+    """Text that is already Markdown, so it is not escaped again."""
 
 
 def markdown_table(

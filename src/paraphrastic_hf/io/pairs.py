@@ -1,8 +1,8 @@
 """Sentence pairs from TSV, CSV, JSON, parquet, aligned text files and saved datasets.
 
 `find_layout` finds the number of columns, the header and the two text columns from the first rows.
-Bad rows are skipped, counted by reason and reported with the place of the first few. Only too large
-a share of them is an error.
+Bad rows are skipped, counted by reason and reported with the positions of the first few. An error
+is raised only if too large a share of the rows is bad.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class RowReport:
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
     def check(self, name: str, most: float | None = None) -> None:
-        """Raise an error for a source with too many bad rows. A single one is tolerated.
+        """Raise an error for a source with too many bad rows. A single bad row is tolerated.
 
         Args:
-            most: Share of rows that may be bad, 0 to 1, if the user can set `max_bad_rows`.
+            most: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
         """
         bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         share = MAX_BAD_ROWS if most is None else most
@@ -124,10 +124,11 @@ class Wanted:
     """Columns to read from a table.
 
     Attributes:
-        columns: Text columns, by name or number from 1 (None: found automatically).
-        beside: Further columns, which follow the texts.
-        prefer: Names of the two texts to use, in this order, if a table has both.
-        value: Column of the score or label, which comes last. "" finds it, None skips it.
+        columns: Text columns, by name or number from 1. None finds them automatically.
+        beside: Further columns to read. Their cells follow the texts.
+        prefer: Names of two columns. If a table has both, they are the text columns, in this order.
+        value: Column of the score or label. Its cell comes last. "" finds the column automatically,
+            None reads no value.
     """
 
     columns: Sequence[str] | None = None
@@ -140,9 +141,9 @@ class Layout(NamedTuple):
     """Columns of a table.
 
     Attributes:
-        names: Column names of the header, or numbers from 1.
+        names: Column names from the header, or numbers from 1 without a header.
         has_header: Whether the first row is a header.
-        taken: Indices of the wanted columns: the texts, then the others.
+        taken: Indices of the wanted columns: the texts, then the other columns.
         value: Column of the score or label, if wanted and found.
         more: Number of further columns that some rows have.
     """
@@ -175,13 +176,13 @@ def find_layout(
 ) -> Layout:
     """Find the columns of a table from its first rows.
 
-    The number of columns is the most frequent one. The first row is a header if it holds known
+    The number of columns is the one that most rows have. The first row is a header if it has known
     names (`HEADERS`), two language codes, or text above a column of numbers. Without known names,
     the texts are the first two columns of prose. Columns of numbers, ids and labels are skipped.
 
     Args:
-        header: Whether the first row names the columns (None: detected).
-        texts: Indices of columns that may hold text. None for all.
+        header: Whether the first row names the columns. None to detect it.
+        texts: Indices of columns that may hold text. None for all columns.
     """
     if not rows:
         return Layout(["1", "2"], False, [0, 1])
@@ -224,7 +225,7 @@ class _Column:
 
 
 def _is_header(head: Sequence[str], below: Sequence[_Column], wanted: Wanted) -> bool:
-    """Return whether a first row, of a format with optional headers, names the columns."""
+    """Return whether the first row names the columns, in a format with optional headers."""
     if not head or any(map(_reads_as_text, head)) or any(map(_NUMBERS.fullmatch, head)):
         return False
     cells = {cell.strip() for cell in head}
@@ -249,7 +250,8 @@ def _find_texts(
     texts: Sequence[int] | None,
     beside: Sequence[int],
 ) -> list[int]:
-    """Return the indices of the two texts, found by column names or else by cells."""
+    """Return the indices of the two text columns, found by the column names or else by the
+    cells."""
     plain = list(map(_plain, names))
     if wanted.prefer and set(map(_plain, wanted.prefer)) <= set(plain):
         return [plain.index(_plain(each)) for each in wanted.prefer]
@@ -294,8 +296,9 @@ def _find_value(
 ) -> str | None:
     """Find the column of scores or labels.
 
-    It is found by name. Otherwise it is the first column of numbers after the texts, the last
-    column of numbers before them that are not ids, or a column with few distinct values.
+    The candidates are, in this order: a column with a known name, the first column of numbers after
+    the texts, the last column of numbers (not ids) before the texts, a column with few distinct
+    values.
     """
     plain = list(map(_plain, names))
     for known in VALUES:
@@ -336,7 +339,7 @@ def names_columns(row: Sequence[str]) -> bool:
 
 
 def _codes(names: Sequence[str]) -> list[int]:
-    """Return the indices of names that are language codes, ignoring regions such as in pt-BR."""
+    """Return the indices of names that are language codes. A region, as in pt-BR, is allowed."""
     codes = [re.split("[-_]", name.strip().casefold())[0] for name in names]
     found = {code: place for place, code in enumerate(codes) if code in LANGUAGES}
     return [place for code, place in found.items() if code != "id" or len(found) == 2]
@@ -359,7 +362,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class PairTable:
-    """Good pairs of a table in file order, with any scores or labels as text."""
+    """Good pairs of a table in file order. Scores or labels, if any, are strings."""
 
     pairs: list[Pair]
     values: list[str] | None
@@ -372,10 +375,11 @@ def read_table(
     columns: Sequence[str] | None = None,
     value: str | None = "",
 ) -> PairTable:
-    """Read the pairs of a table, with scores or labels if it has any.
+    """Read the pairs of a table, with scores or labels if the table has any.
 
-    Columns are names or numbers from 1. Text columns are found automatically if None. `value` is
-    found if "", and omitted if None.
+    Columns are given by name or by number from 1. If `columns` is None, the text columns are found
+    automatically. If `value` is "", the column of scores or labels is found automatically. If it is
+    None, no value is read.
     """
     layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
@@ -397,7 +401,7 @@ def read_pairs(
 ) -> list[Pair]:
     """Return the good sentence pairs of one source, in file order.
 
-    The source is given as in `iterate_rows`, and options are those of `clean_pairs`.
+    The arguments are those of `iterate_rows`, and the options those of `clean_pairs`.
     """
     rows = iterate_rows(path, second=second, columns=columns)
     return clean_pairs(rows, name=str(path), **options)
@@ -419,9 +423,9 @@ def clean_pairs(
 
     Args:
         rows: Rows from `iterate_rows` or `rows_of_dataset`.
-        max_pairs: Maximum number of pairs, sampled at random.
-        bad_rows: `skip` bad rows with a warning, or `refuse` them.
-        max_bad_rows: Share of rows that may be bad, 0 to 1, if the user can set it.
+        max_pairs: Maximum number of pairs. If there are more, they are sampled at random.
+        bad_rows: `skip` bad rows with a warning, or `refuse` them with an error.
+        max_bad_rows: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
     """
     report, outside = RowReport(), 0
 
@@ -460,13 +464,13 @@ def good_rows(
     max_bad_rows: float | None = None,
     report: RowReport | None = None,
 ) -> Iterator[list[str]]:
-    """Yield the good rows, stripped, and log a warning that counts the others.
+    """Yield the good rows, with stripped cells, and log a warning that counts the bad rows.
 
     Args:
         rows: Rows from `iterate_rows`.
         number: Index of a cell that must hold a finite number.
         bad_rows: `skip` or `refuse`.
-        max_bad_rows: Share of rows that may be bad, 0 to 1, if the user can set it.
+        max_bad_rows: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
     """
     if bad_rows not in BAD_ROWS:
         raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
@@ -500,12 +504,11 @@ def iterate_rows(
     """Yield `(place, cells)` for each good row of a source and `(place, reason)` for each bad one.
 
     Args:
-        path: TSV file, text file (with `second`), .csv, .jsonl, .json or parquet file, or a folder
-            with parquet files or written by `Dataset.save_to_disk`. `.gz`, `.xz` and `.bz2` are
-            unpacked.
+        path: TSV, CSV, JSON Lines, JSON or parquet file, text file (with `second`), folder of
+            parquet files, or folder that `Dataset.save_to_disk` wrote. Files may end in .gz, .xz or
+            .bz2.
         second: Text file with the other side of each line of `path`.
-        columns: The two text columns, by name or number from 1 (None: found automatically) with
-            `find_layout`.
+        columns: The two text columns, by name or number from 1. None finds them with `find_layout`.
     """
     if second is not None:
         yield from _aligned_rows(Path(path), Path(second))
@@ -569,7 +572,8 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _decoded(raw: bytes) -> tuple[str, str | None]:
-    """Return the text of a line without its end, and the reason why it is bad or None."""
+    """Return the text of a line without its line end, and the reason why the line is bad, or
+    None."""
     if b"\0" in raw:
         return "", NUL
     try:
@@ -589,7 +593,7 @@ def _tsv_rows(path: Path) -> Generator[Row, None, None]:
 
 
 def separator_of(line: str) -> str:
-    """Return the column separator in a line: a tab, or `|||` as in PPDB."""
+    """Return the column separator of a line: a tab, or `|||` as in PPDB."""
     return next((mark for mark in (" ||| ", "|||") if mark in line and "\t" not in line), "\t")
 
 
@@ -657,7 +661,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def _opened_quote(lines: Sequence[str], number: int) -> int:
-    """Return the number of the line that opened the last quote. The first line has `number`."""
+    """Return the number of the line that opened the last quote. `number` is that of the first
+    line."""
     opened, is_open = number, False
     for place, line in enumerate(lines, number):
         if line.count('"') % 2:
@@ -696,7 +701,7 @@ def rows_of_dataset(
     """Yield the rows of a `datasets.Dataset` or an iterable of mappings. None becomes empty text.
 
     Args:
-        columns: The two text columns (None: found by `find_layout`).
+        columns: The two text columns. None finds them with `find_layout`.
     """
     if isinstance(dataset, Mapping):
         raise DataError(

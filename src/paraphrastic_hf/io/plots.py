@@ -21,7 +21,7 @@ DASHES = ("-", "--", ":", "-.")  # after the last color
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure, with its size in inches. It needs no display."""
+    """Return an empty figure that needs no display. Its size is in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -40,7 +40,7 @@ def png(figure: Figure, title: str = "", dpi: int = 150) -> bytes:
 
 
 def human(value: float, digits: int = 6) -> str:
-    """Format a number of a plot.
+    """Format a number for a plot.
 
     Example:
         >>> [human(value) for value in (0, 0.5, 10_000, 2_500_000, 1e-5)]
@@ -62,14 +62,15 @@ def style(
     counts: str = "",
     columns: int = 1,
 ) -> None:
-    """Style a panel whose data and scales are set.
+    """Style a panel. Call this after the data are drawn and the scales are set.
 
-    Several labels make a legend, to the right of the panel. A single label becomes the title.
+    If several curves have labels, a legend is added to the right of the panel. A single label
+    becomes the title.
 
     Args:
-        grid: Axis that has grid lines.
-        counts: Axes with whole numbers: `x`, `y` or `xy`.
-        columns: Columns of the legend. 0 adds none.
+        grid: Axes that have grid lines.
+        counts: Axes with integer ticks: `x`, `y` or `xy`.
+        columns: Number of columns of the legend. 0 adds no legend.
     """
     from matplotlib.ticker import (
         FuncFormatter,
@@ -148,8 +149,9 @@ def lines(
     log: bool = False,
     **options: Any,
 ) -> None:
-    """Draw a line with points for each curve, given as x and y values by name. Curves of a single
-    point become bars.
+    """Draw a line with points for each curve, given as x and y values by name.
+
+    Curves of a single point become bars.
 
     Args:
         log: Whether the x axis is logarithmic if it spans a factor of ten.
@@ -178,7 +180,8 @@ def heat_map(
     label: str,
     texts: Sequence[Sequence[str]],
 ) -> None:
-    """Draw a matrix with blue cells above 0, red cells below 0, and texts, which may be empty."""
+    """Draw a matrix with blue cells for values above 0, red cells for values below 0, and a text in
+    each cell, which may be empty."""
     most = float(np.nanmax(np.abs(values))) or 1.0
     image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
     for (row, column), value in np.ndenumerate(values):

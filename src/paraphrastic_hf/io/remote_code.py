@@ -1,8 +1,8 @@
 """Python files saved with a model, so that it loads without this package.
 
-`trust_remote_code=True` imports files from the model's folder. Each module of this package that a
-class needs is written as `paraphrastic_<folder>_<module>.py` with relative imports. The files of a
-class that was itself loaded that way are copied.
+With `trust_remote_code=True`, transformers imports files from the model's folder. Each module of
+this package that a class needs is written as `paraphrastic_<folder>_<module>.py` with relative
+imports. If the class was itself loaded from such files, they are copied.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ PREFIX = "paraphrastic_"
 
 
 def write_remote_code(cls: type, directory: str | Path) -> str | None:
-    """Write the files that a class needs to a folder, created if missing.
+    """Write the files that a class needs to a folder, which is created if missing.
 
     Returns:
         The reference for `auto_map`, such as
-        `paraphrastic_models_encoders_averaging.AveragingModel`. None, with nothing written, for a
-        class defined elsewhere, such as in a notebook.
+        `paraphrastic_models_encoders_averaging.AveragingModel`. For a class defined elsewhere, such
+        as in a notebook, return None and write nothing.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -42,9 +42,9 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
 
 
 def rewrite_code(name: str, directory: Path) -> bool:
-    """Write a file of `write_remote_code`, and those it imports, with the current code.
+    """Replace a file written by `write_remote_code`, and the files it imports, by the current code.
 
-    Returns False, with nothing written, if this package has no file of that name.
+    Return False and write nothing if this package has no file of that name.
     """
     package = Path(__file__).parents[1]
     for path in package.rglob("*.py"):

@@ -61,7 +61,7 @@ CONTROLS = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")  # they do not occur in
 def find_leaks(folder: str | Path) -> list[str]:
     """List secrets and absolute paths in the files of a folder, with file and line.
 
-    Every file is read. Binary files are searched only for tokens, and vocabularies only for
+    Every file is read. Binary files are searched only for access tokens, and vocabularies only for
     secrets. Only the first eight characters of a secret are shown.
     """
     leaks = []
@@ -94,7 +94,7 @@ def _leaks_of(path: Path) -> Iterator[str]:
 
 
 def _as_text(content: mmap.mmap) -> bytes | None:
-    """Return the content of a text file, UTF-16 as UTF-8, or None for a binary file."""
+    """Return the content of a text file, with UTF-16 converted to UTF-8. None for a binary file."""
     if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
         return content[:].decode("utf-16", "replace").encode("utf-8")
     if CONTROLS.search(content[:HEAD]):
@@ -118,11 +118,12 @@ class Destination:
     """Target of an upload.
 
     Attributes:
-        repository: Such as `someone/model`. Without an owner, the account's own.
+        repository: Name such as `someone/model`. Without an owner, it belongs to the account of the
+            token.
         kind: `model`, `dataset` or `space`.
         private: Visibility of a new repository. None uses the account's default.
         must_be_private: Reject an existing public repository.
-        token: Access token. None uses the one of `hf auth login` or HF_TOKEN.
+        token: Access token. None uses the token of `hf auth login` or HF_TOKEN.
         revision: Branch, created if missing. None means the main branch.
         message: Commit message.
         pull_request: Open a pull request instead of committing directly.
@@ -156,8 +157,9 @@ def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str
     A repeated call does not send large files again.
 
     Args:
-        gather: Takes an empty folder and the repository name, and writes the files. Returns
-            patterns of remote files to delete if they are not in the folder.
+        gather: Function that takes an empty folder and the repository name, and writes the files to
+            upload. It returns patterns. Remote files that match a pattern and are not in the folder
+            are deleted.
 
     Returns:
         URL of the commit or pull request.
@@ -223,9 +225,9 @@ def _send(folder: Path, to: Destination, exists: bool, stale: Sequence[str]) -> 
 
 
 def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
-    """Copy files of a folder to the same places in another one.
+    """Copy files of a folder to the same relative paths in another folder.
 
-    The folder may be a snapshot in the cache of huggingface_hub, whose files are links to `blobs`.
+    The folder may be a snapshot in the cache of huggingface_hub, with files that link to `blobs`.
     """
     inside = [folder.resolve()]
     if folder.resolve().parent.name == "snapshots":
@@ -254,7 +256,7 @@ def refuse_leaks(folder: str | Path) -> None:
 
 @contextmanager
 def _explained(repository: str) -> Iterator[None]:
-    """Turn errors of huggingface_hub into one short message."""
+    """Turn an error of huggingface_hub into an error with a short message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
 

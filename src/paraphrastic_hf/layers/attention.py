@@ -1,4 +1,4 @@
-"""Multi-head attention, to a sequence itself or to another (Vaswani et al., 2017; thesis, 5.4).
+"""Multi-head attention, to the same sequence or to another one (Vaswani et al., 2017; thesis, 5.4).
 
 Attention weights have no dropout: torch's fused CPU kernel does not support it.
 """
@@ -33,10 +33,10 @@ def attend(
 
     A query that may attend to nothing gets zeros.
 
-    By default torch's fused kernel computes it. Training in bfloat16 on a CPU uses batched matrix
-    products instead. There the kernel's backward pass starts a product for every head of every
-    sentence, which is seven times slower for sentences of ten to twenty tokens. The products round
-    Q K' to eight binary digits. The kernel does not.
+    The default is torch's fused kernel. Training in bfloat16 on a CPU uses batched matrix products,
+    because there the kernel's backward pass starts one product per head and sentence. That is seven
+    times slower for sentences of ten to twenty tokens. Unlike the kernel, the products round Q K'
+    to eight binary digits.
 
     Args:
         queries: Q, (batch, heads, seq, size).
@@ -115,7 +115,7 @@ class Attention(nn.Module):
         A state that may attend to nothing gets zeros before the output map.
 
         Args:
-            states: States that the queries are made of, (batch, seq, dim).
+            states: States from which queries are computed, (batch, seq, dim).
             memory: States to attend to, (batch, keys, dim). `states` if None.
             mask: True where a state may attend, (batch, keys) or (batch, seq, keys). None allows
                 everything.
@@ -170,7 +170,7 @@ def _without_cudnn() -> AbstractContextManager[None]:
 
 
 def _causal(seq: int, known: int, device: torch.device) -> Tensor:
-    """Return (1, seq, known), True where each of the last `seq` states may attend."""
+    """Return a mask, (1, seq, known), True where each of the last `seq` states may attend."""
     return torch.ones(seq, known, dtype=torch.bool, device=device).tril(known - seq)[None]
 
 
@@ -215,7 +215,7 @@ class BilinearAttention(nn.Module):
 
         Args:
             queries: u, (batch, seq, query_dim).
-            keys: Output of `keys`, (batch, count, query_dim).
+            keys: Result of the method `keys`, (batch, count, query_dim).
             vectors: v, (batch, count, dim).
             is_token: False for padding, (batch, count).
         """
@@ -228,14 +228,14 @@ class BilinearAttention(nn.Module):
 class AttentiveLSTM(nn.Module):
     """LSTM of several layers whose first layer also reads a context vector z_t (thesis, 6.3.1).
 
-    z_t is the result of bilinear attention from the last layer's state d_{t-1} to a template, so
-    the template can steer every word. Without a template this is a plain LSTM.
+    z_t is the bilinear attention of the last layer's previous state, d_{t-1}, to a template, so the
+    template can steer every word. Without a template this is a plain LSTM.
 
     Args:
         input_size: Number of dimensions of the input words.
         hidden_size: Number of dimensions of a state.
         layers: Number of layers, at least 1.
-        template_size: Number of dimensions of the template's vectors. 0 for no z_t.
+        template_size: Number of dimensions of the template's vectors. 0 for no template and no z_t.
 
     Example:
         >>> lstm = AttentiveLSTM(4, 6, layers=2, template_size=3)

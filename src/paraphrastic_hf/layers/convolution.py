@@ -15,18 +15,18 @@ from paraphrastic_hf.layers.product import linear
 
 
 class PooledFilters(nn.Module):
-    """Return the maximum of each filter over each text.
+    """Convolution filters with max pooling: the maximum of each filter over each text.
 
         max over i of f(w . [x_i; ...; x_{i+n-1}] + b), for a filter w of width n
 
     Windows lie within the text. A text shorter than the filter is padded with zero vectors to one
     window. An empty text gets the zero vector. A window's value is the sum of w_k . x over its
-    tokens, where k is the token's position. One matrix product computes these terms for all k.
-    With `places`, each distinct token is multiplied only once.
+    tokens x, where k is a token's position in the window. One matrix product computes these terms
+    for all k. With `places`, each distinct token is multiplied only once.
 
     Args:
         size: Number of dimensions of a token vector x_i.
-        widths: Width of each group of filters, in tokens, 1 or more.
+        widths: Width of the filters of each group, in tokens, 1 or more.
         counts: Number of filters in each group.
         activation: Name of f in `ACTIVATIONS`. All of them are monotonic.
 

@@ -1,7 +1,7 @@
 """Elementwise functions: activations (thesis, 3.1.2 and 3.7.2.2) and inverted dropout (Srivastava
 et al., 2014; thesis, 5.1.1).
 
-On a CPU torch's dropout takes most of a training step. This one is several times faster.
+On a CPU torch's dropout takes most of a training step. The dropout here is several times faster.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Embedding lookups whose gradient holds only the table rows that a batch used (thesis, 3.1.2 and
 5.1.1).
 
-torch's own gradients are either as large as the table or hold one row per token. Here forward and
-backward are one call each of the fused embedding-bag kernel. The gradient is a coalesced sparse
-tensor, which `training/engine/row_adam.py` reads. Packed tables are unpacked here too.
+torch's own gradients are either as large as the table or hold one row per token. Here the forward
+and the backward pass each call the fused embedding-bag kernel once. The gradient is a coalesced
+sparse tensor, which `training/engine/row_adam.py` reads. This module also unpacks packed tables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 
 def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
-    """Sum the table rows of each text's tokens, each times its weight.
+    """Sum the table rows of each text's tokens, each row times the weight of its token.
 
     Args:
         table: Token vectors, (vocab, dim). Its gradient holds only the used rows.
@@ -81,7 +81,7 @@ def rows_of(table: nn.Embedding, ids: Tensor) -> Tensor:
     """Return the row of each token, (tokens, dim), through `lookup` if the table is sparse.
 
     Args:
-        table: Table. Its `sparse` requests a gradient of the used rows only.
+        table: Embedding table. If its `sparse` is true, the gradient holds only the used rows.
         ids: Table rows, (tokens,).
     """
     return lookup(table.weight, ids) if table.sparse else F.embedding(ids, table.weight)
@@ -136,16 +136,16 @@ class _Lookup(torch.autograd.Function):
 def sum_by_row(
     vectors: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Sum weighted vectors by the table row they belong to, without a gradient.
+    """Add up weighted vectors for each table row, without a gradient.
 
     Args:
-        vectors: Vectors to add up, (count, dim). Each may occur in several terms.
-        ids: Table row of each term, (terms,), 0 to 2^31 - 1.
-        sources: Index into `vectors` of each term, (terms,).
+        vectors: Vectors, (count, dim). A vector may occur in several terms.
+        ids: Table row that each term is added to, (terms,), 0 to 2^31 - 1.
+        sources: Index of each term's vector in `vectors`, (terms,).
         weights: Factor of each term, (terms,).
 
     Returns:
-        The distinct ids, ascending, (distinct,), and the sum of each, (distinct, dim).
+        The distinct ids, ascending, (distinct,), and the sum for each id, (distinct, dim).
 
     Example:
         >>> vectors, sources = torch.tensor([[1.0], [10.0]]), torch.tensor([0, 1, 1])
@@ -193,12 +193,13 @@ ZERO_NIBBLE = 8  # the 4-bit value that stands for 0
 def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
     """Unpack a quantized table to (vocab, dimension) float32.
 
-    Each row holds integers, then a float32 scale to multiply them by.
+    Each row holds integers and then a float32 scale, by which the integers are multiplied.
 
     Args:
-        packed: (vocab, dimension + 4) int8, or (vocab, ceil(dimension / 2) + 4) uint8 with the
-            first half of a row in the lower four bits and the second half in the upper four.
-        dimension: Numbers per row.
+        packed: (vocab, dimension + 4) int8 for 8 bits per value. For 4 bits, (vocab, ceil(dimension
+            / 2) + 4) uint8, with the first half of a row in the lower bits and the second half in
+            the upper bits.
+        dimension: Values per row.
 
     Raises:
         ValueError: If `packed` has another shape or type.

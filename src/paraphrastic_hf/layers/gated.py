@@ -19,7 +19,7 @@ UNGATED = 0
 class GatedRecurrence(nn.Module):
     """Gate token vectors x_t with the states h_t of a peephole LSTM, giving vectors a_t.
 
-    With one gate or two, each g = sigmoid(W_x x_t + W_h h_t + b):
+    Each gate is g = sigmoid(W_x x_t + W_h h_t + b):
 
         GRAN:    a_t = x_t * g                            (eq. 1)
         GRAN-2:  a_t = h_t * g
@@ -31,7 +31,7 @@ class GatedRecurrence(nn.Module):
 
     Args:
         size: Number of dimensions of x_t, h_t and a_t.
-        variant: 1 (GRAN) to 5 (GRAN-5), or 0 without a gate.
+        variant: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 without a gate.
         activation: `tanh` or `relu`. Only used without a gate.
     """
 
@@ -81,7 +81,8 @@ class GatedRecurrence(nn.Module):
         return rows * of_input + hidden * of_hidden, gates
 
     def initialize(self, std: float) -> None:
-        """Draw the gates' weights from N(0, std^2) and set their bias to 0. Skip the LSTM.
+        """Draw the gates' weights from N(0, std^2) and set their bias to 0. The LSTM stays
+        unchanged.
 
         Args:
             std: Standard deviation, 0 or more.

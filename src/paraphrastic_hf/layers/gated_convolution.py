@@ -1,8 +1,8 @@
 """Gated convolutions and the attention of a convolutional decoder (Dauphin et al., 2017; Gehring et
 al., 2017; thesis, 7.3).
 
-Every sum of two terms is scaled by sqrt(1/2), which keeps the variance of independent terms.
-Unlike in Gehring et al., weights are not normalized.
+Every sum of two terms is scaled by sqrt(1/2), which preserves the variance if the terms are
+independent. Unlike in Gehring et al., weights are not normalized.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HALF = 0.5**0.5
 class Window(Dense):
     """Dense layer over a window.
 
-    Its initial weights are larger than those of other layers, because its gate halves the output
+    Its initial weights are larger than those of other layers, because the gate halves the output
     (Gehring et al., 3.5).
     """
 
@@ -36,7 +36,7 @@ class GatedConvolution(nn.Module):
     Args:
         dim: Number of dimensions of x and of A.
         width: Tokens per window, odd unless causal.
-        dropout: Probability that a number of the window is zeroed in training, 0 to below 1.
+        dropout: Probability that a value of the window is zeroed in training, 0 to below 1.
         is_causal: Whether windows end with their token.
 
     Example:

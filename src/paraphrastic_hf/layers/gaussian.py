@@ -27,7 +27,7 @@ class Gaussian:
     log_variance: Tensor
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """Draw z = mean + deviation * noise, (batch, latent), differentiable in both.
+        """Draw z = mean + deviation * noise, (batch, latent), differentiable in mean and deviation.
 
         Args:
             generator: Source of the noise. Torch's global random state if None.
@@ -84,14 +84,14 @@ def active_units(means: Tensor) -> int:
 
 
 def mutual_information(posteriors: Gaussian, generator: torch.Generator | None = None) -> float:
-    """Estimate the mutual information of a latent variable and its sentence, in nats.
+    """Estimate the mutual information between a latent variable and the sentence, in nats.
 
-    E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw per sentence and q(z) the mixture of
-    all given posteriors (Hoffman and Johnson, 2016; thesis, 5.9.2). The maximum is the logarithm
-    of the number of sentences.
+    The estimate is E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw per sentence. q(z) is
+    the mixture of all given posteriors (Hoffman and Johnson, 2016; thesis, 5.9.2). The maximum is
+    the logarithm of the number of sentences.
 
     Args:
-        posteriors: Posteriors of some hundred sentences, (sentences, latent).
+        posteriors: Posteriors of a few hundred sentences, (sentences, latent).
         generator: Source of the draws. Torch's global random state if None.
 
     Example:

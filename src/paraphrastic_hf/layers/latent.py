@@ -1,18 +1,19 @@
 """Encoders and decoders around latent variables (thesis, 5.4.1, 5.5, 5.9 and 5.12).
 
 Encoders take flat ids with their padding and return a state per token. Decoders write a sentence
-from one vector v, all latent variables of a sentence concatenated, without attention to an encoder.
-v enters a decoder at any of four places:
+from one vector v, without attention to an encoder. v concatenates all latent variables of the
+sentence. It enters a decoder at one or more of four places:
 
 * `word`: concatenated with each input token's vector.
-* `hidden`: as the initial state. A transformer has no initial state: there v, mapped to the model's
-  width, is added to the first token's vector.
+* `hidden`: as the initial state. A transformer has no initial state, so v is mapped to the model's
+  width and added to the first token's vector.
 * `attention`: in place of attention to the source. State and v are concatenated and mapped to the
   width of a state. A transformer adds the result to the state and normalizes the sum.
 * `logit`: concatenated with the last state before the output layer.
 
-The scores are W [state; v] (`Scorer`). The product with v is computed once per sentence, not per
-token, and only for the requested tokens. A v that is too short is padded with zeros.
+The scores of the next token are W [state; v] (`Scorer`). The product with v is computed once per
+sentence, not per token, and only for the requested tokens. If v is too short, it is padded with
+zeros.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class TransformerEncoder(nn.Module):
         layers: Number of blocks.
         heads: Number of attention heads.
         feed_forward: Number of hidden units of the feed-forward layer.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
 
     Example:
         >>> encoder = TransformerEncoder(10, 8, layers=1, heads=2, feed_forward=16, dropout=0.0)
@@ -73,20 +74,20 @@ class TransformerEncoder(nn.Module):
 
 
 class SharedEncoder(nn.Module):
-    """One transformer that infers both the meaning and the language variable of a sentence (5.12).
+    """Transformer that infers both the semantic and the language variable of a sentence (5.12).
 
-    Extra vectors beside the tokens' select the purpose: `sem`, or `lang` with a vector for the
-    language. Each purpose has its own top block. The thesis appends these vectors. Here they have
-    no position, so their order does not matter.
+    Extra input vectors select the variable: `sem`, or `lang` with a vector for the language. Each
+    of the two kinds has its own top block. The thesis appends these vectors to those of the tokens.
+    Here the extra vectors have no position, so their order does not matter.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector and state.
-        languages: Number of languages. 0 for an encoder of the meaning alone.
-        layers: Number of blocks that a sentence passes, including the top one.
+        languages: Number of languages. 0 if only the semantic variable is inferred.
+        layers: Number of blocks that a sentence passes through, including the top block.
         heads: Number of attention heads.
         feed_forward: Number of hidden units of the feed-forward layer.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
 
     Example:
         >>> sizes = {"layers": 2, "heads": 2, "feed_forward": 16, "dropout": 0.0}
@@ -124,7 +125,7 @@ class SharedEncoder(nn.Module):
         Args:
             ids: Token ids, (tokens,), text after text.
             padding: Positions of the tokens. Texts may be empty.
-            language: Index of the language whose variable to infer. None for the meaning.
+            language: Index of the language whose variable to infer. None for the semantic variable.
         """
         states = _embed(self.table, ids, padding)
         beside = self.purposes.weight[:1]
@@ -141,14 +142,15 @@ class SharedEncoder(nn.Module):
 
 
 class AverageEncoder(nn.Module):
-    """Token vectors straight from a table, so that their mean is the average of SP (thesis, 5.1.1).
+    """Encoder that returns rows of a table, so that their mean is SP's embedding (thesis, 5.1.1).
 
-    This combination with a decoder is in no paper.
+    Its combination with a decoder is in no paper.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector.
-        end: Id of the end mark, which gets the zero vector since SP has none, or None.
+        end: Id of the end mark, which gets the zero vector because SP has no end mark. None if
+            texts have none.
 
     Example:
         >>> encoder = AverageEncoder(10, 8, end=3)
@@ -180,8 +182,9 @@ class LstmEncoder(nn.Module):
 
     Args:
         vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and state, even, half per direction.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dim: Number of dimensions of a token's vector and state, even. Each direction has half of
+            them.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
     """
 
     def __init__(self, vocab: int, dim: int, *, dropout: float) -> None:
@@ -218,7 +221,7 @@ ALIGNED = 8  # 16-bit numbers in the 16 bytes that a GPU reads at a time
 
 
 class Scorer(nn.Module):
-    """Scores of tokens from decoder states, W_h h + W_v v.
+    """Scores of tokens, W_h h + W_v v, from a decoder state h and the latent vector v.
 
     Args:
         vocab: Number of tokens.
@@ -240,7 +243,7 @@ class Scorer(nn.Module):
             states: Decoder states, (places, dim).
             latent: v of each sentence, (batch, latent).
             sentence: Index of each place's sentence, (places,).
-            tokens: Ids of the tokens to score, (tokens,), each once. All if None.
+            tokens: Ids of the tokens to score, (tokens,), without duplicates. None for all tokens.
 
         Example:
             >>> scorer, of_both = Scorer(10, 4, 2), torch.tensor([0, 0, 1])
@@ -268,7 +271,7 @@ class LatentBlock(TransformerBlock):
         heads: Number of attention heads.
         feed_forward: Number of hidden units of the feed-forward layer.
         latent: Number of dimensions of v.
-        dropout: Probability that a number of a residual branch is zeroed in training, 0 to below 1.
+        dropout: Probability that a value of a residual branch is zeroed in training, 0 to below 1.
 
     Example:
         >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
@@ -318,7 +321,7 @@ class TransformerDecoder(nn.Module):
         layers: Number of blocks.
         heads: Number of attention heads.
         feed_forward: Number of hidden units of the feed-forward layer.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
         places: Where v enters, a subset of `PLACES`.
         starts: Number of start tokens after the vocabulary, such as one per language. They are
             never written. At least 0.
@@ -394,7 +397,7 @@ class LstmDecoder(nn.Module):
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector and state.
         latent: Number of dimensions of v.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
         places: Where v enters, a subset of `PLACES`.
 
     Example:

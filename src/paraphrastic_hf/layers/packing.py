@@ -20,7 +20,8 @@ class Packing:
 
     Attributes:
         order: Flat index of each packed vector, (tokens,).
-        sizes: Number of texts with a token at each step, never increasing; [0] without any tokens.
+        sizes: Number of texts with a token at each step, in non-increasing order. [0] if no text
+            has tokens.
     """
 
     order: Tensor
@@ -77,7 +78,8 @@ class Padding:
         lengths: Number of tokens of each text, (batch,), on the device of the tokens.
         longest: Number of columns, at least the greatest length.
         text: Index of each token's text, (tokens,).
-        places: Index of each token's position, row by row, (tokens,). None without padding.
+        places: Index of each token's position in the rectangle, row by row, (tokens,). None if no
+            text is padded.
     """
 
     lengths: Tensor
@@ -89,12 +91,12 @@ class Padding:
     def of(
         cls, lengths: Tensor, device: torch.device | None = None, longest: int | None = None
     ) -> Padding:
-        """Find the positions of texts of these lengths.
+        """Find the positions of the tokens of a batch of texts.
 
         Args:
             lengths: Number of tokens of each text, (batch,) int64. 0 is allowed.
             device: Device of the tokens. Defaults to the device of `lengths`.
-            longest: Number of columns, at least the greatest length. The greatest length if None.
+            longest: Number of columns, at least the greatest length (default: the greatest length).
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))

@@ -1,7 +1,7 @@
 """Pool token vectors to one vector per text: mean, maximum or last (thesis, 3.1.2 and 5.1.1).
 
-Token vectors are padded, (batch, seq, dim) with a mask, or flat, (tokens, dim) with the lengths of
-the texts. Masked positions are ignored. A text without tokens gets the zero vector.
+Token vectors are either padded, (batch, seq, dim), with a mask, or flat, (tokens, dim), with the
+lengths of the texts. Masked positions are ignored. A text without tokens gets the zero vector.
 """
 
 from __future__ import annotations

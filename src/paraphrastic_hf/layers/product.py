@@ -1,9 +1,10 @@
-"""Matrix products on a CPU with the faster of torch's two libraries, in shapes that recur.
+"""Matrix products on a CPU with the faster of torch's two libraries, MKL and oneDNN, padded to a
+few recurring shapes.
 
 **Library.** torch multiplies float32 matrices with MKL, which does not use AVX-512 on AMD
-processors. oneDNN does. So products of 16 rows and more go to oneDNN on a non-Intel processor with
-AVX-512. The exception is AMD's family 25 (Zen 4), which runs 512 bits in two halves: there MKL
-trains 10 % faster. All other products use `F.linear`: MKL in float32, oneDNN in bfloat16.
+processors, while oneDNN does. Products of 16 rows and more therefore go to oneDNN on a non-Intel
+processor with AVX-512. The exception is AMD's family 25 (Zen 4), which runs 512 bits in two halves:
+there MKL trains 10 % faster. All other products use `F.linear`: MKL in float32, oneDNN in bfloat16.
 
 Measured on one thread of an EPYC of family 26: products of 512 rows and more are 1.6 to 2.0 times
 as fast (140 to 196 GFLOP/s against 90 to 101), products of 128 rows 1.1 times. `small-mle` and
@@ -55,7 +56,8 @@ def is_full_width(described: str) -> bool:
 
 
 def _find_onednn() -> Any:
-    """Return oneDNN's operator for x W^T + b, which has no gradient, or None if unused."""
+    """Return oneDNN's operator for x W^T + b, which has no gradient, or None if `F.linear` is
+    used."""
     if not torch.backends.mkldnn.is_available():
         return None
     if not torch.backends.cpu.get_cpu_capability().startswith("AVX512"):
@@ -86,7 +88,7 @@ def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Compute rows W^T + b, (*places, output), like `F.linear`, with its gradient.
+    """Compute rows W^T + b, (*places, output), like `F.linear`. It supports gradients.
 
     Args:
         rows: Vectors to multiply, (*places, input).

@@ -4,13 +4,13 @@ without peepholes and output gate (thesis, 3.1.2).
 Texts start from zero states. Cells have one bias, as in the equations.
 
 On a GPU torch's kernels compute the plain RNN and LSTM. torch has no kernel for peepholes, for an
-LSTM without output gate, or for the linear RNN. Those are loops with a hand-written gradient. Each
-step back is the derivative of the cell and one product. The gradient of the weights is one product
-over all tokens at the end. Second derivatives are not supported. Under autocast, products use the
-narrow type and everything else the type of the weights.
+LSTM without output gate, or for the linear RNN. Those are loops over the steps with a hand-written
+gradient. Each backward step takes the derivative of the cell and one product. The gradient of the
+weights is one product over all tokens at the end. Second derivatives are not supported. Under
+autocast, products use the narrow type and everything else the type of the weights.
 
-On a CPU every cell is such a loop. Each backward step of torch's packed LSTM costs as much as the
-whole batch, which made training seven times slower (512 texts of 14 tokens on average, 80 at most,
+On a CPU every cell is such a loop. In torch's packed LSTM each backward step costs as much as the
+whole batch, which makes training seven times slower (512 texts of 14 tokens on average, 80 at most,
 one thread).
 """
 
@@ -68,11 +68,12 @@ def lstm_steps(
 
     Args:
         projected: W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden), packed. Without
-            output gate o, (tokens, 3 hidden). With `places`, one row per distinct token,
-            (distinct, 4 or 3 hidden), in any order.
+            the output gate o, the shape is (tokens, 3 hidden). With `places`, one row per distinct
+            token, (distinct, 4 or 3 hidden), in any order.
         sizes: Number of texts with a token at each step.
         weight_h: W_h of the same gates, stacked, (4 or 3 hidden, hidden).
-        peepholes: Weights w_c of i, f and o, (3 or 2, hidden). None for no peepholes.
+        peepholes: Peephole weights w_c of i, f and, if used, o, (3 or 2, hidden). None for no
+            peepholes.
         places: Row of `projected` for each token, (tokens,), packed.
 
     Example:
@@ -238,17 +239,17 @@ class _LSTM(torch.autograd.Function):
 
 
 class Recurrence(nn.Module):
-    """Base of the recurrences below."""
+    """Base class of the recurrences."""
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
         """Return the states h, (tokens, hidden_size), packed.
 
         Args:
             rows: Token vectors x, (tokens, input_size), packed. With `places`, the vectors of the
-                distinct tokens, (distinct, input_size), in any order, and W_x x is computed once
-                for each.
+                distinct tokens, (distinct, input_size), in any order. W_x x is then computed once
+                per distinct token.
             sizes: Number of texts with a token at each step.
-            places: Row of each token, (tokens,), packed.
+            places: Index into `rows` for each token, (tokens,), packed.
         """
         raise NotImplementedError
 
@@ -372,9 +373,10 @@ def run_kernel(
 
     Args:
         cell: torch's RNN or LSTM with one layer and one direction.
-        rows: Token vectors, (tokens, input), packed. With `places`, (distinct, input).
+        rows: Token vectors, (tokens, input), packed. With `places`, the vectors of the distinct
+            tokens, (distinct, input).
         sizes: Number of texts with a token at each step.
-        places: Row of each token, (tokens,), packed.
+        places: Index into `rows` for each token, (tokens,), packed.
 
     Example:
         >>> run_kernel(nn.LSTM(3, 2), torch.ones(5, 3), [2, 2, 1]).shape
@@ -392,7 +394,7 @@ def run_kernel(
 def initialize_cell(cell: nn.Module, std: float) -> None:
     """Draw the weights of a recurrence from N(0, std^2) and set all biases to 0.
 
-    An identity-RNN gets identity matrices instead. The bias of a forget gate is 0 too.
+    An identity-RNN gets identity matrices instead. Forget gates also start with bias 0.
 
     Args:
         cell: Module that holds the weights, one of `CELLS`.

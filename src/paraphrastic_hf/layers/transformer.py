@@ -16,7 +16,8 @@ LONGEST_WAVE = 10_000.0
 
 
 def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
-    """Compute sines, then cosines, of positions, in waves of 2 pi to 10,000 * 2 pi tokens.
+    """Compute position vectors: sines, then cosines, with wavelengths of 2 pi to 10,000 * 2 pi
+    tokens.
 
     Args:
         positions: Integers from 0, any shape.
@@ -37,16 +38,17 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 
 
 class TransformerBlock(nn.Module):
-    """Self-attention, attention to a memory if it has one, and a feed-forward layer.
+    """Transformer block: self-attention, attention to a memory (if any), and a feed-forward layer.
 
-    Each part is a residual branch. As in the paper, the sum is normalized. With `norm_first` the
-    branch's input is normalized instead, which trains more steadily.
+    Each part is a residual branch. As in the paper, the sum of a branch and its input is
+    normalized. With `norm_first` the branch's input is normalized instead, which makes training
+    more stable.
 
     Args:
         dim: Number of dimensions of a state.
         heads: Number of attention heads.
         feed_forward: Number of hidden units (ReLU) of the feed-forward layer.
-        dropout: Probability that a number of a branch is zeroed in training, 0 to below 1.
+        dropout: Probability that a value of a branch is zeroed in training, 0 to below 1.
         has_memory: Whether the block attends to a memory, as a decoder's does.
         norm_first: Whether to normalize the input of each branch instead of the sum.
 

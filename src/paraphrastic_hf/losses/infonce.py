@@ -1,8 +1,8 @@
 """InfoNCE (van den Oord et al., 2018): a softmax over the whole pool of negatives.
 
-The papers followed here use the margin loss with one hardest negative. Most current sentence
+The papers of this package use the margin loss with the one hardest negative. Most current sentence
 encoders use InfoNCE (`MultipleNegativesRankingLoss` of sentence-transformers). `recipes/default`
-compares the two.
+compares the two losses.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from paraphrastic_hf.losses.pool import POOLS, Pool
 
 
 def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
-    """Return the negative log-likelihood of each sentence's partner among its candidates.
+    """Compute the InfoNCE loss: -ln p of each sentence's partner among the candidates, averaged.
 
         -log( e^(cos(s, t) / T) / (e^(cos(s, t) / T) + sum over t' of e^(cos(s, t') / T)) )
 
-    By hand: cos(s, t) = 1, one negative at cosine 0 and T = 0.5 give log(1 + e^-2) = 0.127
+    For example, cos(s, t) = 1, one negative with cosine 0 and T = 0.5 give log(1 + e^-2) = 0.127
     (`tests/losses/test_infonce.py`).
 
     Args:
@@ -33,7 +33,7 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
 
     Returns:
         Sum of the terms of both sides, averaged over the pairs, a scalar. A pair without negatives
-        adds 0. The zero vector has cosine 0 with everything.
+        adds 0. The zero vector has cosine 0 with any vector.
 
     Raises:
         ValueError: If `allowed` is unknown.
@@ -60,16 +60,16 @@ Choice = tuple[Tensor, Tensor | tuple[Tensor, Tensor]]
 
 
 def _choice(pool: Pool, anchors: Tensor, candidates: Tensor) -> Choice:
-    """Return each anchor's partner as a column, and an index of the forbidden candidates."""
+    """Return the column of each anchor's partner, and an index of the forbidden candidates."""
     place = torch.full((len(pool.embeddings),), -1, device=anchors.device)
     place[candidates] = torch.arange(len(candidates), device=anchors.device)
     return place[anchors ^ 1], pool.forbidden(anchors, candidates)
 
 
 class _SoftmaxCrossEntropy(torch.autograd.Function):
-    """Sum of -log softmax at the partner, over the rows of the matrix of cosines and, with a second
-    choice, over its columns. The gradient of the cosines is computed in the forward pass, so that
-    only one matrix is kept.
+    """Sum of -log softmax at the partner over the rows of a matrix of cosines and, with a second
+    choice, over its columns. The forward pass computes the gradient of the cosines, so that only
+    one matrix is kept.
     """
 
     @staticmethod

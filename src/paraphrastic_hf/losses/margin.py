@@ -1,8 +1,8 @@
 """Margin loss of every contrastive system in the papers, two-sided or one-sided.
 
-Two-sided, both sides of a pair have a negative: thesis 3.1.3, 3.5.1 and 3.7.1, and the 2017 papers.
-One-sided, only the first side has one: thesis 4.4, 5.1.1 and 7.2.1. The released code is two-sided
-for all of them, and so are our results.
+In the two-sided loss both sides of a pair have a negative (thesis, 3.1.3, 3.5.1, 3.7.1; 2017
+papers). In the one-sided loss only the first side has a negative (thesis, 4.4, 5.1.1, 7.2.1). The
+released code is always two-sided, and so are our results.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ def margin_loss(
     has_negative_of_first: Tensor | None = None,
     has_negative_of_second: Tensor | None = None,
 ) -> Tensor:
-    """Hinge on how much closer a paraphrase is than a negative.
+    """Compute the hinge loss that makes a paraphrase more similar than a negative, by a margin.
 
         max(0, margin - cos(s, t) + cos(s, t')) + max(0, margin - cos(s, t) + cos(t, s'))
 
-    The two-sided hinge has both terms (thesis, 3.1.3), the one-sided hinge the first (thesis, 4.4).
+    The two-sided hinge has both terms (thesis, 3.1.3), the one-sided hinge only the first (thesis,
+    4.4).
 
-    By hand: with cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5 and margin 0.4 the two terms
-    are 0.2 and 0 (`tests/losses/test_margin.py`).
+    For example, with cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5 and margin 0.4 the two
+    terms are 0.2 and 0 (`tests/losses/test_margin.py`).
 
     Args:
-        first: Embeddings s, (batch, dim), any scale. The zero vector has cosine 0 with everything.
-        second: Embeddings t of their paraphrases or translations, (batch, dim).
+        first: Embeddings s, (batch, dim), any scale. The zero vector has cosine 0 with any vector.
+        second: Embeddings t of the paraphrases or translations of s, (batch, dim).
         negative_of_first: Embeddings t' of the negatives of s, (batch, dim).
         negative_of_second: Embeddings s' of the negatives of t, (batch, dim), or None for the
             one-sided hinge.
-        margin: In units of the similarity. For cosines 0 to 2 (thesis: 0.4), for dot products 0 or
-            more (thesis: 1).
+        margin: Margin, in units of the similarity. 0 to 2 for cosines (thesis: 0.4), 0 or more for
+            dot products (thesis: 1).
         similarity: `cosine`, or `dot` for dot products (thesis, 3.5.1).
-        has_negative_of_first: False where s has no negative and its term is 0, (batch,). None for
-            all True.
-        has_negative_of_second: False where t has no negative and its term is 0, (batch,). None for
-            all True.
+        has_negative_of_first: Whether each s has a negative, (batch,). Without a negative the term
+            is 0. None for all True.
+        has_negative_of_second: Whether each t has a negative, (batch,). Without a negative the term
+            is 0. None for all True.
 
     Returns:
         Sum of the terms, averaged over the batch, a scalar.
@@ -102,9 +103,9 @@ def margin_loss_of_rows(
 
     Args:
         vectors: Embeddings of the texts of a batch, (texts, dim), any scale.
-        rows: Row of s, t, t' and s' of each pair, (4, pairs). Without s', (3, pairs), the hinge is
-            one-sided.
-        margin: In units of the similarity: 0 to 2 for cosines, 0 or more for dot products.
+        rows: Row of s, t, t' and s' in `vectors` for each pair, (4, pairs). (3, pairs) without s'
+            for the one-sided hinge.
+        margin: Margin, in units of the similarity. 0 to 2 for cosines, 0 or more for dot products.
         has_negative: Whether each pair has a t' and an s', (2, pairs), or (1, pairs) for the
             one-sided hinge. A term without a negative is 0.
         similarity: `cosine` or `dot`.

@@ -1,5 +1,5 @@
-"""Expected cost of a list of candidate translations, mixed with their reference's likelihood
-(thesis, 7.3; Shen et al., 2016; Edunov et al., 2018).
+"""Minimum risk: the expected cost of a list of candidate translations, mixed with the likelihood of
+the reference (thesis, 7.3; Shen et al., 2016; Edunov et al., 2018).
 
     risk of a list  =  sum over its candidates u of cost(t, u) p(u | x) / sum over u' of p(u' | x)
     loss            =  gamma * likelihood  +  (1 - gamma) * risk
@@ -16,14 +16,15 @@ PROBABILITIES = ("sequence", "token", "released")
 
 
 def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequence") -> Tensor:
-    """Return scores whose softmax is the probability of each candidate within its list.
+    """Return scores of candidates. Their softmax over a list gives the candidates' probabilities.
 
-    `sequence` (thesis 7.3) is the log probability of the candidate. `token` is its mean over the
-    tokens, which makes lists of unequal lengths comparable. `released` is the exponential of that
-    mean, as in the code of 2019, which makes the distribution nearly uniform.
+    `sequence` (thesis 7.3) is the log probability of the candidate. `token` divides it by the
+    number of tokens, which makes candidates of different lengths comparable. `released` is the
+    exponential of `token`, as in the code of 2019, which makes the distribution nearly uniform.
 
     Args:
-        log_probabilities: Sum over the tokens of each candidate, any shape, in nats, 0 or less.
+        log_probabilities: Log probability of each candidate, summed over its tokens, any shape, in
+            nats, 0 or less.
         lengths: Tokens of each candidate including the end mark, at least 1, any shape.
         kind: One of `PROBABILITIES`.
 
@@ -44,14 +45,13 @@ def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequenc
 def expected_cost(scores: Tensor, costs: Tensor, is_candidate: Tensor | None = None) -> Tensor:
     """Compute the expected cost of each list under softmax(scores) (thesis, 7.3).
 
-    The gradient of a score is the candidate's probability times (its cost - the expected cost). It
-    is exactly 0 if all candidates of a list cost the same.
+    The gradient of a score is the candidate's probability times (cost - expected cost). It is
+    exactly 0 if all candidates of a list have the same cost.
 
     Args:
         scores: Output of `list_scores`, (lists, candidates).
         costs: Cost of each candidate, (lists, candidates), finite, without gradient.
-        is_candidate: False for the padding of shorter lists, (lists, candidates). None for no
-            padding.
+        is_candidate: False for padding of shorter lists, (lists, candidates). None for no padding.
 
     Returns:
         Expected cost of each list, (lists,), 0 for a list without candidates.

@@ -29,16 +29,17 @@ def select_negatives(
 
     Args:
         pool: Sentences of a mega-batch.
-        strategy: `max` takes the most similar sentence, `rand` a random one, `mix` either with
-            equal chance for each anchor.
+        strategy: `max` takes the most similar sentence, `rand` a random sentence. `mix` uses one of
+            the two for each anchor, with equal probability.
         allowed: Which sentences may be chosen, `partner_language` or `opposite_side`.
         generator: Source of the random choices, on the CPU. `max` needs none.
-        rows: Indices of the anchors, the sentences to choose for, (anchors,). None for all.
+        rows: Indices of the anchors, (anchors,): the sentences that need a negative. None for all
+            sentences.
         similarity: `cosine`, or `dot` for dot products.
 
     Returns:
-        Index of a sentence of the pool for each anchor, (anchors,), or -1 if nothing is allowed.
-        Among equally similar sentences the lowest index wins.
+        Index of the negative of each anchor in the pool, (anchors,), or -1 if no sentence is
+        allowed. Among equally similar sentences the lowest index wins.
 
     Raises:
         ValueError: If `strategy` or `allowed` is unknown.
@@ -90,9 +91,9 @@ def _hardest(pool: Pool, vectors: Tensor, anchors: Tensor, candidates: Tensor) -
 
 
 def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """Choose the hardest of `right` for each of `left` and vice versa from one matrix of cosines.
+    """Choose the hardest negatives of two sides for each other, from one matrix of cosines.
 
-    Sentence i of `left` and of `right` are partners.
+    Sentence i of `left` and sentence i of `right` are partners.
     """
     chosen = torch.full((len(vectors),), -1, device=vectors.device)
     best, best_of_left = vectors.new_full((len(right),), -torch.inf), chosen[right]
@@ -116,7 +117,7 @@ def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor)
 
 
 def _largest(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Return each row's maximum and its first column."""
+    """Return the maximum of each row, and the first column that has it."""
     if rows.device.type != "cpu" or rows.dtype != torch.float32:
         return rows.max(1)
     # numpy's argmax uses vector instructions and is ten times faster.

@@ -1,14 +1,15 @@
-"""Which sentences may be negatives of which (thesis, 3.1.3.1, 4.4 and 5.1.1).
+"""Rules for which sentences may be negatives of a sentence (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
-The pool holds the sentences of both sides of the pairs of a mega-batch or mini-batch. A sentence to
-choose a negative for is an anchor. Its candidates are:
+The pool holds both sentences of every pair in a mega-batch or mini-batch. A sentence that needs a
+negative is an anchor. Its candidates are:
 
 * `partner_language`: sentences in the language of its partner. For bitext this is the opposite
   language (thesis, 5.1.1), for paraphrases both sides of every pair. Mixtures work too.
-* `opposite_side`: sentences in the other column, whatever their language (the released code).
+* `opposite_side`: sentences on the other side of the pairs, whatever their language (the released
+  code).
 
-The anchor, its partner, all sentences in the `group` of either, and the groups in `never` (the
-constraints of 3.5.1) are never candidates.
+Never candidates are the anchor, its partner, all sentences with the `group` of the anchor or the
+  partner, and the groups in `never` (the constraints of 3.5.1).
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ POOLS = ("partner_language", "opposite_side")
 
 @dataclass(frozen=True)
 class Pool:
-    """Sentences that negatives are chosen from. Pair i is sentences 2i and 2i + 1.
+    """Sentences that negatives are chosen from. Sentences 2i and 2i + 1 are pair i.
 
     Attributes:
         embeddings: Sentence embeddings, (sentences, dim), any scale.
-        language: Language number of each sentence, (sentences,).
-        group: Group number, (sentences,). Sentences of a group are never each other's negatives.
-        never: Further groups that must not be negatives of each sentence, padded with -1,
-            (sentences, most). None for no such groups.
+        language: Index of each sentence's language, (sentences,).
+        group: Index of each sentence's group, (sentences,). Sentences of one group are never each
+            other's negatives.
+        never: Groups whose sentences must also not be negatives of a sentence, (sentences, groups),
+            padded with -1. None for no such groups.
     """
 
     embeddings: Tensor
@@ -40,7 +42,7 @@ class Pool:
 
     @property
     def bars_more(self) -> bool:
-        """Whether an anchor has forbidden sentences other than itself and its partner."""
+        """Whether any anchor has forbidden candidates besides itself and its partner."""
         groups = torch.sort(self.group)[0]
         return self.never is not None or bool((groups[1:] == groups[:-1]).any())
 
@@ -51,8 +53,8 @@ class Pool:
             allowed: Which sentences may be negatives, one of `POOLS`.
 
         Returns:
-            Indices of the sentences of either half, both (pairs,), partners at the same position.
-            None if the pool has no such halves.
+            Indices of the sentences of each half, (pairs,) each, with partners at the same
+            position. None if the pool has no such halves.
         """
         sentences = torch.arange(len(self.embeddings), device=self.embeddings.device)
         if allowed == "opposite_side":
@@ -63,15 +65,15 @@ class Pool:
         return None
 
     def classes(self, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Group anchors into classes that share their candidates.
+        """Group anchors into classes with the same candidates.
 
         Args:
             allowed: Which sentences may be negatives, one of `POOLS`.
             rows: Indices of the anchors, (anchors,).
 
         Returns:
-            For each class the positions of its anchors in `rows`, (members,), and the indices of
-            its candidates, (candidates,).
+            For each class, the positions of its anchors in `rows`, (members,), and the indices of
+            the candidates, (candidates,).
         """
         if allowed == "opposite_side":
             wanted = 1 - rows % 2
@@ -84,7 +86,7 @@ class Pool:
         ]
 
     def _barred(self, anchors: Tensor) -> Tensor:
-        """Groups that are forbidden for each anchor, (2 or more, *anchors.shape)."""
+        """Return the groups that are forbidden for each anchor, (2 or more, *anchors.shape)."""
         own = torch.stack([self.group[anchors], self.group[anchors ^ 1]])
         return own if self.never is None else torch.cat([own, self.never[anchors].movedim(-1, 0)])
 
@@ -96,7 +98,7 @@ class Pool:
             candidates: Sentence indices, any shape that broadcasts with `anchors`.
 
         Returns:
-            True where forbidden, any shape that the two broadcast to.
+            True where forbidden, any shape that both arguments broadcast to.
         """
         return (self.group[candidates] == self._barred(anchors)).any(0)
 
@@ -108,8 +110,8 @@ class Pool:
             candidates: Sentence indices of the columns, (candidates,).
 
         Returns:
-            Rows and columns of the forbidden entries, (entries,) each. If one group is most of the
-            pool, a mask, (anchors, candidates).
+            Rows and columns of the forbidden entries, (entries,) each. If one group makes up most
+            of the pool, a mask, (anchors, candidates), instead.
         """
         sorted_groups, order = torch.sort(self.group[candidates])
         wanted = self._barred(anchors).reshape(-1)

@@ -1,8 +1,8 @@
 """Losses for distillation and for relatedness scores.
 
 Distillation regresses onto a teacher's vectors (Reimers and Gurevych, 2020, with cosine instead of
-squared error), or uses the papers' hinge on the teacher's vectors. Scores become distributions over
-integers, compared by KL divergence (Tai et al., 2015; thesis, 3.2.4).
+squared error), or applies the papers' hinge to the teacher's vectors. Relatedness scores become
+distributions over integers, which are compared by KL divergence (Tai et al., 2015; thesis, 3.2.4).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 
 def cosine_distance(vectors: Tensor, targets: Tensor) -> Tensor:
-    """Return one minus the cosine of every vector with its target, averaged, 0 to 2.
+    """Return 1 - the cosine of each vector with its target, averaged, 0 to 2.
 
     Args:
         vectors: Student embeddings, (batch, dim), any scale.
@@ -31,17 +31,17 @@ def cosine_distance(vectors: Tensor, targets: Tensor) -> Tensor:
 
 
 def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: float) -> Tensor:
-    """Average the margin loss (thesis, 4.4) with each target's nearest other target as negative.
+    """Compute the margin loss (thesis, 4.4) with the nearest other target as negative, averaged.
 
-    Regression alone moves a student near its target. This loss moves it nearer to its target than
-    to others, which translation retrieval needs.
+    Regression alone moves a student vector near its target. This loss also moves it nearer to its
+    target than to other targets, which translation retrieval needs.
 
     Args:
         vectors: Student embeddings, (batch, dim).
         targets: Teacher embeddings, (batch, dim), not zero.
         texts: Index of the text that each target encodes, (batch,). Targets of one text are not
             negatives of each other.
-        margin: In units of the cosine, 0 to 2.
+        margin: Margin, in units of the cosine, 0 to 2.
 
     Returns:
         A scalar, 0 to 2 + margin.
@@ -61,7 +61,8 @@ def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: fl
 
 
 def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
-    """Return the sparse distribution with each score as its mean: 3.6 is 0.4 of 3, 0.6 of 4.
+    """Return the distribution over integers whose mean is the score: 3.6 gives p(3) = 0.4, p(4) =
+    0.6.
 
         p_i = y - floor(y) at floor(y) + 1,   floor(y) - y + 1 at floor(y),   0 elsewhere
 

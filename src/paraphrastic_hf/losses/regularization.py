@@ -1,9 +1,10 @@
-"""L2 penalties: toward the initial embeddings and on the rest (thesis, 3.1.3), or on all (3.7.1).
+"""L2 penalties, on the distance of embeddings from their initial values and on other parameters
+(thesis, 3.1.3), or on all parameters (3.7.1).
 
     lambda_w ||W_initial - W||^2 + lambda_c ||W_c||^2      or      lambda ||theta||^2
 
-Only the table rows that a batch uses are penalized, so that a step does not cost the whole
-vocabulary. The factor 1/2 of the released code is left out.
+Only the table rows that a batch uses are penalized, so that the cost of a step does not grow with
+the vocabulary. The factor 1/2 of the released code is left out.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ def cross_entropy_parts(
             None for 1 each.
 
     Returns:
-        Terms of the target token and of all tokens, scalars in nats, means over the tokens. The
-        second is None without smoothing.
+        Two scalars in nats, averaged over the tokens: the term of the target, and the term of the
+        whole vocabulary. The second is None without smoothing.
 
     Example:
         >>> import torch
@@ -43,12 +43,12 @@ def cross_entropy_parts(
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Both terms, with the gradient written out: softmax minus the target distribution.
+    """Both terms, with a hand-written gradient: softmax minus the target distribution.
 
     Computed in float32, one block of tokens at a time. Probabilities are kept in the type of the
-    logits, except those of the targets, whose gradient is p - 1 and needs float32. Stock
-    log_softmax makes a step 1.4 times as long, including the products of an output layer of 256 by
-    8,000 (3,000 tokens in float32, two cores).
+    logits, except those of the targets, whose gradient is p - 1 and needs float32. With stock
+    log_softmax a step takes 1.4 times as long (3,000 tokens in float32, two cores, including the
+    products of an output layer of 256 by 8,000).
     """
 
     @staticmethod

@@ -1,10 +1,10 @@
 """Softmax over a sample of a large vocabulary, with an unbiased estimate of the full sum.
 
-On a CPU the scores of the whole vocabulary are most of a decoder's cost. Every piece of the batch
-is scored, and a random sample of the others. Each sampled piece is weighted such that the expected
+On a CPU most of a decoder's cost is scoring the whole vocabulary. Here every token of the batch is
+scored, and a random sample of the other tokens. Sampled tokens are weighted such that the expected
 weighted sum of exp(score) equals the full sum. This is importance sampling (Bengio and Senecal,
-2003) with the batch as one stratum that is taken whole. The papers use the whole vocabulary, which
-is `None` candidates here.
+2003) in which the tokens of the batch form a stratum that is taken whole. The papers use the whole
+vocabulary (candidates None).
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ class Candidates:
 
     Attributes:
         ids: (candidates,) int64, ascending, each once.
-        weights: (candidates,) float32, number of vocabulary tokens that each stands for.
+        weights: (candidates,) float32, number of vocabulary tokens that each candidate stands for.
     """
 
     ids: torch.Tensor
     weights: torch.Tensor
 
     def columns(self, targets: torch.Tensor) -> torch.Tensor:
-        """Return the position of each token among the candidates.
+        """Return the index of each token among the candidates.
 
         Args:
             targets: Token ids, any shape. All must be candidates.
 
         Returns:
-            Position of each, from 0, in the shape given.
+            Indices, in the shape given.
         """
         return torch.searchsorted(self.ids, targets)
 
@@ -53,7 +53,7 @@ def draw_candidates(
     Args:
         targets: Ids that the batch predicts, any shape.
         vocab: Vocabulary size.
-        extra: Number of others to draw, at least 1. Fewer if the vocabulary runs out.
+        extra: Number of other tokens to draw, at least 1. Fewer if the vocabulary has no more.
         random: Source of the draw.
 
     Example:

@@ -1,5 +1,5 @@
-"""Compares two systems: score distributions and ties of SIM and BLEU, and where the two metrics
-disagree (thesis, 7.5.1 and 7.7)."""
+"""Comparison of two systems: score distributions, ties, and segments on which SIM and BLEU disagree
+(thesis, 7.5.1 and 7.7)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Ties:
 
     Attributes:
         pairs: Number of pairs of hypotheses from the same list, over all lists.
-        unequal: Share of the pairs whose two scores differ, 0 to 1.
-        difference: Mean absolute difference of the two scores, 0 to 100.
+        unequal: Share of the pairs with different scores, 0 to 1.
+        difference: Mean absolute difference of the two scores of a pair, 0 to 100.
     """
 
     pairs: int
@@ -39,11 +39,11 @@ class Comparison:
 
     Attributes:
         hypotheses: The outputs of each system, one for each segment.
-        references: For each segment the list of its references.
-        scores: For each of `MEASURES`, the scores of both systems, (2, segments).
-        ties: Ties per measure, within n-best lists if given, else between the two systems.
+        references: The list of references of each segment.
+        scores: The scores of both systems, (2, segments), for each of `MEASURES`.
+        ties: The ties of each measure, within n-best lists if given, else between the two systems.
         is_nbest: Whether n-best lists were given.
-        listed: For each measure, the scores of all hypotheses in the lists, (hypotheses,).
+        listed: The scores of all hypotheses in the lists, (hypotheses,), for each measure.
         signature: The settings that the SimiLE scores depend on.
     """
 
@@ -64,7 +64,7 @@ class Comparison:
         """Sort segments by |change of BLEU| - |change of SIM|, largest first (thesis, 7.7).
 
         Returns:
-            Numbers of the segments whose two outputs differ, from 0, (differing,).
+            Indices of the segments with different outputs, (differing,).
         """
         differs = [a != b for a, b in zip(*self.hypotheses, strict=True)]
         statistic = np.abs(self.change("BLEU")) - np.abs(self.change("SIM"))
@@ -85,8 +85,8 @@ def compare(
     Args:
         bleu: Function that returns segment BLEU, 0 to 100 (`metrics/matching.py`).
         names: Distinct names of the two systems.
-        nbest: For each segment, the hypotheses among which ties are counted. If None, these are
-            the outputs of the two systems.
+        nbest: N-best list of each segment, among which ties are counted. If None, ties are counted
+            between the outputs of the two systems.
     """
     if names[0] == names[1]:
         raise DataError(f"The systems need different names, but both are {names[0]!r}")
@@ -119,8 +119,11 @@ def compare(
 
 
 def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
-    """Compare the scores of every two hypotheses, 0 to 100, with the same list number (thesis,
-    7.5.1).
+    """Count ties between hypotheses of the same list (thesis, 7.5.1).
+
+    Args:
+        scores: Score of each hypothesis, 0 to 100, (hypotheses,).
+        lists: Index of each hypothesis's list, (hypotheses,).
 
     Example:
         >>> count_ties(np.array([50.0, 50.0, 47.0]), np.array([0, 0, 0]))
@@ -138,9 +141,9 @@ def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
 def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]]:
     """Read n-best lists, and return the hypotheses of each segment in file order.
 
-    Two formats are recognized by the first line: Moses's `number ||| hypothesis ||| ...`, counted
-    from 0, and `number<tab>score<tab>hypothesis` of `paraphrastic translate --outputs N`, counted
-    from 1.
+    The first line determines the format. Moses writes `number ||| hypothesis ||| ...`, with
+    segments numbered from 0. `paraphrastic translate --outputs N` writes
+    `number<tab>score<tab>hypothesis`, with segments numbered from 1.
 
     Example:
         >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")

@@ -52,7 +52,7 @@ def write_comparison(
 def comparison_values(
     comparison: Comparison, systems: list[SystemScores], bleu: Sequence[CorpusBleu] = ()
 ) -> dict[str, Any]:
-    """Return the numbers of the report as plain values, for JSON."""
+    """Return the figures of the report as plain values, for JSON."""
     return {
         "systems": [system.to_dict() for system in systems],
         "corpus_bleu": {
@@ -81,7 +81,8 @@ def comparison_markdown(
     plots: bool,
     bleu: Sequence[CorpusBleu] = (),
 ) -> str:
-    """Return the report as Markdown, with `count` segments from either end of its order."""
+    """Return the report as Markdown, with `count` segments from either end of
+    `comparison.order()`."""
     first, second = comparison.names
     lines = [f"# {literal(first)} and {literal(second)}", "", "Scores x 100.", ""]
     columns = ["system", "SimiLE", "p", "SIM", "p", "mean sentence BLEU"]
@@ -170,7 +171,8 @@ def _plot_scores(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_changes(comparison: Comparison, path: Path) -> None:
-    """Plot the change of SIM and BLEU from the first to the second system, a point per segment."""
+    """Plot a point for each segment: the change of SIM and BLEU from the first to the second
+    system."""
     figure = new_figure(6, 5)
     axes = figure.add_subplot()
     axes.scatter(

@@ -1,8 +1,8 @@
-"""BLEU of a corpus with its confidence interval (Koehn, 2004, section 3) and significance.
+"""Corpus BLEU with confidence intervals (Koehn, 2004, section 3) and significance tests.
 
-Corpus BLEU is not a mean over segments: matching n-grams, n-grams and lengths are first summed over
-all segments. A resample, or an exchange of outputs, therefore sums the counts of its segments, and
-BLEU is computed from these sums.
+Corpus BLEU is not a mean over segments: it is computed from counts of n-grams, matching n-grams and
+tokens that are summed over all segments. Resampling and exchanging outputs therefore work on the
+counts of each segment.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     """Return the statistics of BLEU for each segment, with sacrebleu's 13a tokens.
 
     Returns:
-        Counts, (segments, 10): length of the hypothesis, length of the closest reference, then for
-        n-grams of one to four tokens the number that match, and the total number.
+        Counts, (segments, 10): length of the hypothesis, length of the closest reference, the
+        number of matching n-grams of one to four tokens, and the number of all n-grams of one to
+        four tokens.
 
     Example:
         >>> bleu_counts(["a b c"], [["a b d e"]]).tolist()
@@ -84,7 +85,8 @@ def compare_bleu(
     samples: int = 1000,
     seed: int = 1,
 ) -> list[CorpusBleu]:
-    """Score systems by corpus BLEU, each with an interval and its significance against the first.
+    """Score systems by corpus BLEU, each with an interval and the significance of its difference
+    from the first.
 
     Args:
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more

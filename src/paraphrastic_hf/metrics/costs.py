@@ -1,7 +1,7 @@
 """Costs of minimum risk training: 1 minus a score from 0 to 1 (thesis, 7.3).
 
-A cost takes one list of candidates for each reference. Each reference is encoded or cut into
-n-grams once, and SIM or SimiLE of all lists takes one call of the encoder.
+A cost function takes a list of candidates for each reference. It encodes each reference, or cuts it
+into n-grams, only once. SIM and SimiLE need one call of the encoder for all lists.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Lists = Sequence[Sequence[str]]
 
 
 class Cost(Protocol):
-    """Cost of candidates against the reference of their list."""
+    """Base class of costs, which compare candidates with the reference of their list."""
 
     @property
     def signature(self) -> str:
@@ -49,8 +49,9 @@ class Cost(Protocol):
 class SemanticCost:
     """The cost 1 - SimiLE, or 1 - SIM, of each candidate, 0 to 2 (thesis, 7.2.1 and 7.3).
 
-    The scorer's `penalty` selects the variants of the thesis. With `none` (SIM), translations grow
-    long. With `excess` (only longer ones are penalized), they shorten. `both` is SimiLE.
+    The scorer's `penalty` selects a variant of the thesis. `both` is SimiLE. `none` is SIM, which
+    makes translations longer. `excess` penalizes only long translations, which makes translations
+    shorter.
     """
 
     def __init__(self, scorer: SimileScorer) -> None:
@@ -96,7 +97,7 @@ class ChrfCost:
 
 
 class MeanCost:
-    """The mean of several costs. The mean of BLEU's and SimiLE's is the thesis's Half (7.4.2)."""
+    """The mean of several costs. For BLEU and SimiLE the thesis calls it Half (7.4.2)."""
 
     def __init__(self, costs: Sequence[Cost]) -> None:
         self.costs = costs
@@ -113,7 +114,7 @@ class FunctionCost:
     """A cost from any function that scores candidates against references.
 
     Args:
-        limits: Lowest and highest score of the function. Scores are rescaled from them to 0 to 1.
+        limits: Lowest and highest score of the function. Scores are rescaled to the range 0 to 1.
 
     Example:
         >>> share = lambda ours, theirs: [float(a == b) for a, b in zip(ours, theirs)]
@@ -193,9 +194,9 @@ def make_cost(
         similarity: `sentences` (7.2.1) or `windows`, as `SimileScorer` takes it.
         alpha: Weight of the length penalty, 0 or more.
         penalty: Length penalty of `simile` and `half`, as `SimileScorer` takes it.
-        name: `module:function` for `function`, a name for `evaluate.load` for `evaluate`.
-        field: For `evaluate`, the key of its result that holds a number for each candidate. It may
-            be None if there is only one.
+        name: For `function`, `module:function`. For `evaluate`, a name that `evaluate.load` takes.
+        field: For `evaluate`, the key of the result that holds a score for each candidate. It may
+            be None if only one key does.
         options: For `evaluate`, further arguments of `compute`, such as {"lang": "en"}.
         limits: Lowest and highest score of a `function` or `evaluate` metric.
 
@@ -254,13 +255,13 @@ def _evaluate(
 
 
 def _flat(lists: Lists, references: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return all candidates, and the list number of each."""
+    """Return all candidates, and the index of each candidate's list."""
     numbers = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     return [text for each in lists for text in each], numbers
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct texts, and the index of each text among them."""
+    """Return the distinct texts, and the index of each given text among the distinct texts."""
     places: dict[str, int] = {}
     found = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64)
     return list(places), found

@@ -23,10 +23,10 @@ def modules_cache() -> Path:
 
 
 def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Install the metric as its newest version, and return the path of the installed file.
+    """Install the metric so that `evaluate` finds it, and return the path of the installed file.
 
     Args:
-        cache: The module cache. If None, it is that of `evaluate`, which depends on the environment
+        cache: The module cache. If None, the cache of `evaluate`, which depends on the environment
             variables HF_MODULES_CACHE, HF_HOME and XDG_CACHE_HOME.
     """
     script = SCRIPT.read_bytes()

@@ -53,10 +53,11 @@ MATCHING: dict[str, Callable[..., SegmentScores]] = {
 
 
 def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
-    """Load one of `MATCHING`, a function from hypotheses and lists of references to scores.
+    """Load a metric of `MATCHING` and check that the libraries and data it needs are installed.
 
     Returns:
-        A function that returns scores from 0 to 100, (segments,).
+        A function from hypotheses, and the references of each, to scores from 0 to 100,
+        (segments,).
     """
     try:
         score = MATCHING[name](progress)

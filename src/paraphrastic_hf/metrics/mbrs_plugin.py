@@ -2,7 +2,8 @@
 2024): call `register()`, then choose the metric `simile` or `sim`.
 
 `mbrs` is not a dependency, because its own metrics need transformers 4. `benchmarks/bayes_risk.py`
-uses this class to compare its decoders with `generation/bayes_risk.py` (same choices, mbrs 0.1.8).
+uses these metrics to compare the decoders of `mbrs` with `generation/bayes_risk.py` (same choices,
+mbrs 0.1.8).
 """
 
 from __future__ import annotations

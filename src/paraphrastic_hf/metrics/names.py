@@ -1,4 +1,5 @@
-"""The choices that metrics offer (thesis, 7.2.1), where a command line can read them at once."""
+"""Names of metrics and of their options (thesis, 7.2.1). The command line reads them from here,
+because importing the metrics is slow."""
 
 PENALTIES = ("both", "brevity", "excess", "none")
 UNITS = ("tokens", "characters")  # of length

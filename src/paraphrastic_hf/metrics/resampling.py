@@ -8,8 +8,8 @@ Maxwell, 2005).
 
 The test is two-sided. For scores that are means over segments it is exact for any number of
 segments: at most 5 % of equally good systems have p < 0.05. The papers use the paired bootstrap
-(Koehn, 2004), which is one-sided in favor of the better system. Its p-values are too small for few
-segments: with 5 to 20 segments, 13 to 21 % of equal systems have p < 0.05.
+(Koehn, 2004), which is one-sided in favor of the better system. With few segments its p-values are
+too small: with 5 to 20 segments, 13 to 21 % of equally good systems have p < 0.05.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Interval:
 
     Attributes:
         mean: Mean over the segments, 0 to 1 for SIM and SimiLE.
-        low: Lower end of the interval, in the same unit.
+        low: Lower end of the interval, in the unit of `mean`.
         high: Upper end of the interval.
     """
 
@@ -42,10 +42,11 @@ class Interval:
 def confidence_intervals(
     systems: Sequence[np.ndarray], *, samples: int = 1000, seed: int = 1, level: float = 0.95
 ) -> list[Interval]:
-    """Return each system's mean score and the interval of its resampled means.
+    """Return the mean score of each system, with the confidence interval from resampled means.
 
     Args:
-        systems: Segment scores of each system, (segments,). The same segments are drawn for all.
+        systems: Segment scores of each system, (segments,). The same segments are drawn for every
+            system.
         samples: Number of resamples, 1 or more.
         seed: Seed of the draws, 0 or more.
         level: Share of the resamples that lie in the interval, 0 to 1.
@@ -64,7 +65,7 @@ def confidence_intervals(
 
 
 def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw resamples, and count how often each contains each example, (some, size) at a time."""
+    """Draw resamples. Yield blocks, (resamples, size), with the count of each example."""
     for drawn in drawn_examples(size, samples, seed):
         drawn += size * np.arange(len(drawn))[:, None]
         yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
@@ -96,13 +97,13 @@ def _stacked(systems: Sequence[np.ndarray], samples: int) -> np.ndarray:
 
 
 def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the mean of each system in each resample, (systems, some) at a time."""
+    """Yield the mean of each system in each resample, in blocks (systems, resamples)."""
     for drawn in drawn_examples(scores.shape[1], samples, seed):
         yield np.stack([row[drawn].mean(1) for row in scores])
 
 
 def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw the example numbers of each resample, (some, size) at a time.
+    """Draw resamples. Yield the indices of the examples, in blocks (resamples, size).
 
     Args:
         seed: Seed of the draws, 0 or more. Equal seeds give equal draws.
@@ -127,20 +128,21 @@ def paired_p_value(
 ) -> float:
     """Compute the probability that equally good systems differ at least as much as these two.
 
-    Up to 20 segments the test goes through all exchanges of outputs. With more segments it draws
-    n = `samples` exchanges at random: if k of these differ as much, p is (k + 1) / (n + 1).
+    With up to 20 segments the test goes through all exchanges of outputs. With more segments it
+    draws n = `samples` exchanges at random. If the score difference is at least as large in k of
+    them, p is (k + 1) / (n + 1).
 
     Args:
-        first: One system's segment scores, (segments,), or statistics, (segments, columns).
-        second: The same for the other system.
-        score: Function from summed statistics, (..., columns), to scores, (...). If None, the
-            systems are compared by the mean of one column.
+        first: Segment scores of one system, (segments,), or statistics, (segments, columns).
+        second: Segment scores or statistics of the other system, in the same shape.
+        score: Function from summed statistics, (..., columns), to corpus scores, (...). If None,
+            the systems are compared by their mean segment score.
         samples: Number of exchanges to draw, 1 or more.
         seed: Seed of the draws, 0 or more.
 
     Returns:
-        The two-sided p-value, above 0, at most 1. With n segments it is at least 2 / 2**n, which
-        is 0.0625 for five.
+        The two-sided p-value, above 0, at most 1. With n segments it is at least 2 / 2**n, which is
+        0.0625 for five segments.
 
     Example:
         >>> paired_p_value(np.full(6, 0.9), np.full(6, 0.8))
@@ -180,13 +182,13 @@ def p_text(value: float | None) -> str:
 
 
 def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iterator[np.ndarray]:
-    """Choose the examples that two systems exchange, (some, size) booleans at a time.
+    """Yield masks of the examples that two systems exchange, in blocks (masks, size) of bool.
 
-    The first choice exchanges none.
+    The first mask exchanges no example.
 
     Args:
-        exact: Up to 20 examples, yield all choices. The last example is then never exchanged,
-            because exchanging all the others instead only changes the sign of the difference.
+        exact: Whether to yield all masks if there are at most 20 examples. The last example is then
+            never exchanged, because a mask and its complement give differences of opposite sign.
 
     Example:
         >>> [mask.tolist() for mask in exchanges(2, samples=0, seed=1)]

@@ -45,8 +45,9 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
 
     Args:
         model: A `SentenceEncoder`, or any object with a Hugging Face `tokenizer`.
-        unit: `tokens` counts tokens without special ones, as the thesis does. `characters` counts
-            the characters of the tokens joined by spaces, as `evaluate.py` of the 2019 release.
+        unit: `tokens` counts tokens without special tokens, as the thesis does. `characters` counts
+            the characters of the tokens joined by spaces, as `evaluate.py` of the 2019 release
+            does.
     """
     tokenizer: Any = getattr(model, "tokenizer", None)
     if isinstance(model, SentenceEncoder):
@@ -137,27 +138,27 @@ class SimileScores:
 class SimileScorer:
     """Scores hypotheses against references by meaning (thesis, 7.2.1).
 
-    For a model given by name, SIM is the thesis's: the cosine of two sentence embeddings. The
-    default agrees better with human judgments: it uses `similarity="windows"` with the model
-    `simile`. The row norms of this model and the width of the windows were chosen on the human
-    scores of newstest2015. Results on that set are therefore not a fair test, and the signature
-    contains `tuned:newstest2015`.
+    If a model is given, SIM is the cosine of two sentence embeddings, as in the thesis. The default
+    is the model `simile` with `similarity="windows"`, which agrees better with human judgments. Its
+    row norms and the width of the windows were chosen on the human scores of newstest2015. Results
+    on that set are therefore not a fair test, and the signature contains `tuned:newstest2015`.
 
     Args:
-        model: `simile`, which is `english` with more even row norms
-            (`SentenceEncoder.with_norm_power`); another packaged model; a directory or Hub name of
-            a model of this package or of sentence-transformers; or a loaded encoder.
+        model: Name of a packaged model, a directory or Hub name of a model of this package or of
+            sentence-transformers, or a loaded encoder. `simile` is `english` with more even row
+            norms (`SentenceEncoder.with_norm_power`).
         similarity: `sentences` is the cosine of two embeddings (7.2.1). `windows` matches windows
-            of five tokens (`metrics/windows.py`) of averaging models of this package, for the first
-            1,024 tokens of a text. None selects `windows` for the default model, else `sentences`.
+            of five tokens in the first 1,024 tokens of a text (`metrics/windows.py`), and needs an
+            averaging model of this package. None selects `windows` for the default model, else
+            `sentences`.
         alpha: Weight of the length penalty, 0 or more. The thesis uses 0.25, and 0 gives SIM.
-        penalty: Hypotheses that are marked down for their length: `brevity` those shorter than the
-            reference, `excess` those longer, `both` either (SimiLE), `none` no hypothesis.
+        penalty: Hypotheses that are penalized for their length: those shorter than the reference
+            (`brevity`), those longer (`excess`), both (`both`, SimiLE), or no hypothesis (`none`).
         length: Unit of length: the model's `tokens`, or the `characters` of these tokens.
         lowercase: Lower-case the texts first. Models that lower-case themselves, such as the
             default, always do.
-        several: Score of a segment with several references: the `best` or the `mean`, for SimiLE
-            and SIM separately.
+        several: Score of a segment with several references: the `best` or the `mean` over the
+            references, taken separately for SimiLE and SIM.
         **hub: `revision`, `token`, `cache_dir` and `local_files_only` for a model on the Hub, as in
             `SentenceEncoder.from_pretrained`.
 
@@ -225,8 +226,8 @@ class SimileScorer:
             progress: Show a progress bar.
 
         Raises:
-            DataError: If there are no segments, the numbers of hypotheses and references differ, or
-                a text is not a string. The message names the segment.
+            DataError: If there are no segments, or not as many references as hypotheses, or a text
+                is not a string. The message names the segment.
             ModelError: If the model returns vectors that are not finite.
         """
         hypotheses, lists = checked_segments(hypotheses, references)
@@ -263,7 +264,7 @@ class SimileScorer:
         """Return the settings that the scores depend on, in the format of sacrebleu's signatures.
 
         Args:
-            num_references: Number of references of every segment, or `var` if it varies.
+            num_references: Number of references per segment, or `var` if it varies.
         """
         references = [("nrefs", num_references)]
         if num_references != "1":
@@ -272,7 +273,7 @@ class SimileScorer:
         return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts once, for callers that compare each with many others.
+        """Embed texts, for callers that compare each text with many others.
 
         Args:
             texts: Any number of texts.
@@ -345,13 +346,13 @@ def is_default(model: Any) -> bool:
 def checked_segments(
     hypotheses: Sequence[str], references: References, start: int = 0
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the hypotheses and the list of references of each, checked and as valid Unicode.
+    """Check segments. Return the hypotheses and the references of each, as valid Unicode.
 
     A lone surrogate, which no UTF-8 library accepts, becomes U+FFFD.
 
     Args:
         references: One text for each segment, or one list of texts for each segment.
-        start: Number of the first segment, for messages.
+        start: Number of the first segment in messages.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

@@ -45,19 +45,21 @@ def sim(hypotheses: Any, references: Any) -> Any:
 
 
 def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
-    """Compute the factor by which a hypothesis is marked down for its length.
+    """Compute the factor by which a score is reduced for the hypothesis's length.
 
-    `both` is the thesis's LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)). `brevity` is BLEU's
-    exp(1 - |r| / |h|) for hypotheses shorter than the reference, else 1. `excess` is LP for longer
-    hypotheses, else 1. `none` is 1.
+    * `both`: the thesis's LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)).
+    * `brevity`: BLEU's exp(1 - |r| / |h|) if the hypothesis is shorter than the reference, else 1.
+    * `excess`: LP if the hypothesis is longer than the reference, else 1.
+    * `none`: 1.
 
     Args:
-        hypotheses: Lengths of the hypotheses, (segments,), in any unit.
-        references: Lengths of their references, (segments,), in the same unit.
+        hypotheses: Length of each hypothesis, (segments,), in any unit.
+        references: Length of each reference, (segments,), in the same unit.
         kind: `both`, `brevity`, `excess` or `none`.
 
     Returns:
-        The factors, (segments,), 0 to 1: 1 for equal lengths, 0 if only one side is empty.
+        Factor of each segment, (segments,), 0 to 1. It is 1 for equal lengths, 0 if only one text
+        is empty.
 
     Example:
         >>> length_penalty(np.array([4, 2, 0]), np.array([4, 4, 4])).round(3)
@@ -99,9 +101,10 @@ def _library(array: Any) -> Any:
 
 
 def _scaled(xp: Any, vectors: Any) -> Any:
-    """Scale float64 vectors by their largest number, so that no square over- or underflows.
+    """Divide float64 vectors by their largest value, so that squares neither overflow nor
+    underflow.
 
-    Squares of float32 numbers are computed in float64, which holds them.
+    Float32 vectors need no scaling, because their squares are computed in float64.
     """
     if vectors.dtype != xp.float64:
         return vectors
@@ -120,23 +123,23 @@ def _dot(first: Any, second: Any) -> Any:
 
 
 class Embedded(Protocol):
-    """Some texts, numbered from 0.
+    """Embedded texts, which are compared by their indices.
 
     Attributes:
-        lengths: Length of each text in the unit of the penalty, (texts,), or None without penalty.
+        lengths: Length of each text in the unit of the penalty, (texts,). None without a penalty.
     """
 
     lengths: np.ndarray | None
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return SIM of pairs of text numbers, (pairs,), -1 to 1."""
+        """Return SIM of pairs of texts, which are given by index, (pairs,), -1 to 1."""
 
     def grid(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return SIM of each of some texts with each of others, (own, other), -1 to 1."""
+        """Return SIM of every text in `own` with every text in `other`, (own, other), -1 to 1."""
 
 
 class SentenceVectors:
-    """A vector for each text.
+    """Texts embedded as one vector each, compared by cosine.
 
     Args:
         vectors: (texts, dim), any scale.

@@ -1,8 +1,8 @@
 """Sentence BLEU and chrF for scoring a text against many others (thesis, 7.3; Lin and Och, 2004;
 Popovic, 2015).
 
-Each text is cut into n-grams once. The k-th occurrence of an n-gram is a separate entry, so the
-clipped matches of two texts are the size of a set intersection.
+Each text is cut into n-grams once. The k-th occurrence of an n-gram is a separate set entry, so the
+number of clipped matches of two texts is the size of a set intersection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Profile:
 
     Attributes:
         length: Number of tokens.
-        ngrams: For each order from 1, the n-grams, repeated ones with an occurrence number.
+        ngrams: The n-grams of each order from 1. The second and later occurrences of an n-gram
+            carry their occurrence number.
     """
 
     length: int
@@ -58,8 +59,8 @@ def char_profile(text: str) -> Profile:
 def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
     """Compute BLEU, 0 to 1, with add-one smoothing for n-grams of several words (thesis, 7.3).
 
-    This equals sacrebleu's smoothing `add-k`. A hypothesis without a word of the reference has 0.
-    Both texts are cut by `word_cutter`.
+    This equals sacrebleu's smoothing `add-k`. A hypothesis that shares no word with the reference
+    scores 0. Both texts are cut by `word_cutter`.
 
     Example:
         >>> cut = word_cutter()
@@ -77,8 +78,9 @@ def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
 
 
 def chrf_score(hypothesis: Profile, reference: Profile) -> float:
-    """Compute chrF2, 0 to 1, as sacrebleu does by default (Popovic, 2015), of texts cut by
-    `char_profile`.
+    """Compute chrF2, 0 to 1, as sacrebleu does by default (Popovic, 2015).
+
+    Both texts are cut by `char_profile`.
 
     Example:
         >>> round(chrf_score(char_profile("the cat"), char_profile("the cats")), 3)
@@ -103,7 +105,7 @@ def _orders(tokens: Sequence[Hashable], most: int) -> tuple[frozenset[Any], ...]
 
 
 def _numbered(ngrams: Iterable[Hashable]) -> frozenset[Any]:
-    """Return the n-grams, each repeated one with the number of its occurrence."""
+    """Return the n-grams, with an occurrence number on the second and later occurrences."""
     seen: dict[Hashable, int] = {}
     entries: list[Any] = []
     for ngram in ngrams:

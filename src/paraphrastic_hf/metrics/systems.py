@@ -29,7 +29,8 @@ class SystemScores:
         sim: Mean SIM with its 95 % interval.
         p_value: Two-sided p-value of the difference in SimiLE from the first system. None for the
             first system.
-        sim_p_value: The same for SIM.
+        sim_p_value: Two-sided p-value of the difference in SIM from the first system. None for the
+            first system.
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more
             than 20 segments.
     """
@@ -66,7 +67,8 @@ def compare_systems(
     samples: int = 1000,
     seed: int = 1,
 ) -> list[SystemScores]:
-    """Score systems, each with a confidence interval and its significance against the first.
+    """Score systems, each with a confidence interval and the significance of its difference from
+    the first.
 
     Args:
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more

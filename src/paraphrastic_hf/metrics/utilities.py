@@ -1,5 +1,5 @@
-"""Utilities of minimum Bayes risk decoding: SIM, SimiLE, BLEU and chrF of every candidate with
-every other (thesis, 7.2.1; `generation/bayes_risk.py`)."""
+"""Utilities of minimum Bayes risk decoding: SIM, SimiLE, BLEU and chrF between every two candidates
+(thesis, 7.2.1; `generation/bayes_risk.py`)."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ class SemanticUtility:
     """SIM or SimiLE of candidates. One call of the encoder embeds all lists.
 
     Args:
-        scorer: The metric. With the penalty `none` it is SIM.
+        scorer: Scorer for SimiLE, or for SIM if its penalty is `none`.
     """
 
     def __init__(self, scorer: SimileScorer) -> None:
         self.scorer = scorer
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """Return the scores of every candidate with every other of its list, -1 to 1.
+        """Score every candidate against every candidate of its list.
 
         Returns:
-            A matrix for each list, (candidates, candidates).
+            A matrix for each list, (candidates, candidates), -1 to 1.
         """
         embedded, numbers = self._embedded(lists)
         return [self._compared(embedded, each, each) for each in numbers]
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Compare every candidate with the mean of all candidates of its list.
+        """Score every candidate against the mean of all candidates of its list.
 
         The dot product with the mean of the unit vectors is exactly the expected SIM. The length
-        penalty uses the mean length.
+        penalty uses the mean length of the candidates.
 
         Args:
             weights: Weights of the candidates of each list, (candidates,), with sum 1.
 
         Returns:
-            For each list (candidates,), -1 to 1.
+            Scores of the candidates of each list, (candidates,), -1 to 1.
         """
         embedded, numbers = self._embedded(lists)
         return [
@@ -68,26 +68,26 @@ class SemanticUtility:
         ]
 
     def between(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
-        """Compare every hypothesis with every reference, (hypotheses, references), -1 to 1."""
+        """Score every hypothesis against every reference, (hypotheses, references), -1 to 1."""
         embedded, (own, other) = self._embedded([hypotheses, references])
         return self._compared(embedded, own, other)
 
     def with_mean(
         self, hypotheses: Sequence[str], references: Sequence[str], shares: np.ndarray
     ) -> np.ndarray:
-        """Compare every hypothesis with the mean of all references, as `aggregated` does.
+        """Score every hypothesis against the mean of all references, as `aggregated` does.
 
         Args:
             shares: Weight of each reference, (references,), with sum 1.
 
         Returns:
-            (hypotheses,), -1 to 1.
+            Score of each hypothesis, (hypotheses,), -1 to 1.
         """
         embedded, (own, other) = self._embedded([hypotheses, references])
         return self._with_mean(embedded, own, other, shares)
 
     def _embedded(self, lists: Lists) -> tuple[Embedded, list[np.ndarray]]:
-        """Embed all texts at once, and return the text numbers of each list."""
+        """Embed all texts at once. Return the indices of the texts of each list."""
         embedded = self.scorer.embed([text for each in lists for text in each])
         ends = np.cumsum([len(each) for each in lists])
         return embedded, np.split(np.arange(ends[-1]), ends[:-1]) if len(ends) else []
@@ -120,10 +120,10 @@ class SemanticUtility:
 
 
 class NgramUtility:
-    """A utility from n-grams. Every candidate is cut once.
+    """BLEU or chrF of candidates. Every candidate is cut into n-grams once.
 
     Args:
-        score: Function from a candidate and its reference to a score, 0 to 1.
+        score: Function from the profiles of a candidate and a reference to a score, 0 to 1.
     """
 
     def __init__(self, cut: Callable[[str], Any], score: Callable[[Any, Any], float]) -> None:
@@ -145,7 +145,7 @@ def make_utility(
     Args:
         metric: `simile`, `sim`, `bleu` (sentence BLEU, smoothed as in the thesis) or `chrf`.
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
-        similarity: `sentences`, which allows `aggregated`, or `windows`.
+        similarity: `sentences`, which supports the method `aggregated`, or `windows`.
 
     Example:
         >>> from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk

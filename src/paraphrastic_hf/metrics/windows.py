@@ -1,9 +1,10 @@
 """SIM by windows: compares windows of five tokens instead of sentences (not in the thesis).
 
-A sentence mean loses word order and averages local errors away. Here each window is the sum of its
-tokens' rows. Each window is matched with the most similar window of the other text, as BERTScore
-matches tokens (Zhang et al., 2020). SIM is the F1 of the two mean best cosines. The width was
-chosen on newstest2015 (recipes/beyond-bleu-2019).
+The mean over a sentence ignores word order and hides local errors. Here the vector of a window is
+the sum of its tokens' rows. Each window is matched with the most similar window of the other text,
+as BERTScore matches tokens (Zhang et al., 2020). The best cosines are averaged for each text, and
+SIM is the F1 (harmonic mean) of the two averages. The width was chosen on newstest2015
+(recipes/beyond-bleu-2019).
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ MOST_TOKENS = 1024  # of a text, the rest is ignored
 
 
 class TextWindows:
-    """The windows of some texts, for comparing any two of them.
+    """Windows of a list of texts, for comparing any two of the texts.
 
     Args:
         rows: Embedding of each token, (vocab, dim) float32.
         ids: Token ids of all texts. Tokens after the first 1,024 of a text are ignored.
-        lengths: Length of each text, (texts,), if a length penalty is wanted.
-        reach: Tokens that a window has on either side of its middle, 0 or more.
+        lengths: Length of each text, (texts,), if a length penalty is wanted, else None.
+        reach: Number of tokens that a window has on either side of its middle token, 0 or more.
         num_threads: Number of threads; -1 uses one per core.
 
     Attributes:
@@ -62,11 +63,12 @@ class TextWindows:
         """Compare pairs of texts.
 
         Args:
-            own: Text numbers, (pairs,), from 0.
-            other: Number of the text to compare each with, (pairs,).
+            own: Index of the first text of each pair, (pairs,).
+            other: Index of the second text of each pair, (pairs,).
 
         Returns:
-            SIM of each pair, (pairs,) float64, 0 to 1 and symmetric. A text without tokens has 0.
+            SIM of each pair, (pairs,) float64, 0 to 1. It is symmetric, and 0 if a text has no
+            tokens.
         """
         own, other = (np.ascontiguousarray(each, np.int64) for each in (own, other))
         scores = np.empty(len(own))
@@ -100,16 +102,16 @@ def match_in_numpy(
     reach: int,
     most: int,
 ) -> None:
-    """Compute SIM of pairs in numpy, with the arguments of `match` in `_windows.c`.
+    """Compute SIM of pairs in numpy, like the compiled function `match` in `_windows.c`.
 
     Args:
         rows: Embedding of each token, (vocab, dim) float32.
         ids: Concatenated token ids of all texts, (tokens,) int32.
         offsets: Start of each text, and the end of the last, (texts + 1,) int64.
-        own: Text numbers, (pairs,).
-        other: Number of the text to compare each with, (pairs,).
+        own: Index of the first text of each pair, (pairs,).
+        other: Index of the second text of each pair, (pairs,).
         scores: Output array for the SIM of each pair, (pairs,) float64.
-        reach: Tokens that a window has on either side of its middle, 0 or more.
+        reach: Number of tokens that a window has on either side of its middle token, 0 or more.
         most: Maximum number of tokens compared per text, 0 or more.
     """
     texts = Ragged(ids, offsets)

@@ -1,7 +1,7 @@
-"""Nearest neighbors with FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
+"""Nearest neighbors with FAISS, among all vectors (`flat`) or in the nearest cells only (`ivf`).
 
 An inverted file (IVF) assigns vectors to k-means cells and searches only a few cells. It is fast
-and misses some neighbors. The whole index is in memory.
+but misses some neighbors. The whole index is in memory.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ def nearest_by_faiss(
 
     Args:
         k: Number of neighbors, at least 1. The result has fewer if the other side is smaller.
-        kind: `flat` searches all vectors, `ivf` those of the nearest cells.
+        kind: `flat` searches all vectors, `ivf` only the vectors of the nearest cells.
         probes: Number of cells that `ivf` searches, 1 or more.
 
     Returns:
-        The neighbors of the sources and of the targets, numbered by their place in the `UnitRows`.
+        The neighbors of the sources, and the neighbors of the targets. Their `ids` are positions in
+        the `UnitRows` of the other side.
     """
     keep = plan_search(source, target, k, 1).keep
     found = []

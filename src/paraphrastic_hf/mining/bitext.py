@@ -1,12 +1,12 @@
-"""Bitext mining: pairs of sentences that translate each other, by their vectors (thesis, 5.2.4).
+"""Bitext mining: finds translations of each other by their sentence vectors (thesis, 5.2.4).
 
-With mean_k(x), the mean cosine of x with its k nearest neighbors, a pair scores
+Let mean_k(x) be the mean cosine of x with its k nearest neighbors. The score of a pair is
 
     f(cos(x, y), (mean_k(x) + mean_k(y)) / 2)
 
-where f(a, b) = a (cosine), a - b (distance) or a / b (ratio): Artetxe and Schwenk, Margin-based
-Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3. Thesis, 5.13.2. The
-margin corrects for sentences that are near everything.
+where f(a, b) is a (`cosine`), a - b (`distance`) or a / b (`ratio`). The margin corrects for
+sentences that are near to all others. Sources: Artetxe and Schwenk, Margin-based Parallel Corpus
+Mining with Multilingual Sentence Embeddings (2019), section 3; thesis, 5.13.2.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SMALLEST_MEAN = 0.1  # means near 0, as in short files, would make the ratio mea
 def neighbor_mean(scores: np.ndarray) -> np.ndarray:
     """Average the cosines of each sentence with its k nearest neighbors, (sentences,) float64.
 
-    With fewer than k neighbors, the mean is over those. Without neighbors it is 0.
+    Missing neighbors do not count. The mean is 0 if a sentence has no neighbors.
 
     Args:
         scores: The cosines, (sentences, k), with -inf for a missing neighbor.
@@ -52,8 +52,9 @@ def margin_score(
         kind: One of `SCORES`. In a ratio, a mean below 0.1 counts as 0.1.
 
     Returns:
-        Scores in float32, in the broadcast shape. The cosine is from -1 to 1, the distance from -2
-        to 2. The ratio is about 1 for a pair as near as its neighbors, and higher for a nearer one.
+        Scores in float32, in the broadcast shape. The range is -1 to 1 for the cosine and -2 to 2
+        for the distance. The ratio is about 1 if the two sentences are as near to their neighbors
+        as to each other, and higher if they are nearer to each other.
 
     Example:
         >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)
@@ -79,8 +80,8 @@ class Pairs(NamedTuple):
 
     Attributes:
         score: The margin score of each pair, (pairs,) float32.
-        source: Row of its source vector, (pairs,) int64.
-        target: Row of its target vector, (pairs,) int64.
+        source: Row of each pair's source vector, (pairs,) int64.
+        target: Row of each pair's target vector, (pairs,) int64.
     """
 
     score: np.ndarray
@@ -112,27 +113,30 @@ def mine(
 ) -> Pairs:
     """Find pairs of sentences with the same meaning, by their vectors.
 
-    A zero vector is in no pair. Of sentences with equal vectors, the first wins. If both sides are
-    the same text, the best partner of a sentence is itself, unless `skip` excludes it.
+    A sentence with a zero vector is in no pair. Of sentences with equal vectors, the first one is
+    chosen. If both sides are the same text, the best partner of a sentence is the sentence itself,
+    unless `skip` excludes it.
 
     Args:
-        source: Sentence vectors, (n, dim): an array, in memory or memory-mapped, a tensor, a list
-            of either, or `UnitRows`.
+        source: Sentence vectors of one side, (n, dim): an array (in memory or memory-mapped), a
+            tensor, a list of arrays or tensors, or `UnitRows`.
         target: Sentence vectors of the other side, (m, dim), or `UnitRows`.
         k: Number of neighbors in the margin, at least 1. Artetxe and Schwenk (2019) use 4.
         score: Score of a pair: `ratio`, `distance` or `cosine`.
         candidates: Candidate pairs: each source with its best target (`forward`), each target with
-            its best source (`backward`), either (`union`) or both (`intersection`).
-        one_to_one: Use every sentence at most once, by competitive linking.
+            its best source (`backward`), the pairs in either set (`union`), or in both
+            (`intersection`).
+        one_to_one: Use every sentence at most once, taking pairs in order of score (competitive
+            linking).
         threshold: Lowest score of a pair. None for no limit.
-        skip: Row of a target that is excluded for each source, both as partner and as neighbor,
-            (n,), -1 for none. No target may be excluded twice. To find paraphrases within one text,
+        skip: For each source, the row of a target that cannot be its partner or neighbor, (n,), or
+            -1. A target may be excluded for one source only. To find paraphrases within one text,
             exclude each sentence for itself.
-        index: Search: `exact`, `faiss-flat` or `faiss-ivf`.
+        index: Search method: `exact`, `faiss-flat` or `faiss-ivf`.
         probes: Number of cells that `faiss-ivf` searches, at least 1.
         memory: Megabytes for the exact search, above 0 (see `neighbors.nearest`).
         precision: Number format of the exact search, `float32` or `bfloat16`.
-        keep: File for the state of the exact search, from which an interrupted one resumes.
+        keep: File for the state of the exact search, from which an interrupted search resumes.
         key: Identifies the vectors. A state in `keep` with another key is ignored.
         progress: Show a progress bar.
 
@@ -197,7 +201,8 @@ def check_options(
     threshold: float | None = None,
     **unknown: Any,
 ) -> None:
-    """Refuse wrong options of `mine`, before hours of encoding."""
+    """Raise a DataError for wrong options of `mine`, so that they are found before hours of
+    encoding."""
     for name in unknown:
         known = sorted(check_options.__kwdefaults__ or ())
         raise DataError(f"Mining has no option {name!r}. {nearest_name(name, known)}")
@@ -269,13 +274,13 @@ def link(
 def best_of_each(
     neighbors: Neighbors, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
-    """Pair every sentence with the neighbor of the highest margin score.
+    """Pair every sentence with the neighbor that has the highest margin score.
 
-    The first of equally good neighbors wins. Sentences without neighbors are left out.
+    Of equally good neighbors the first is taken. Sentences without neighbors are left out.
 
     Args:
         own_mean: Mean cosine of each sentence with its neighbors, (sentences,).
-        other_mean: The same mean for each sentence of the other side, (others,).
+        other_mean: Mean cosine of each sentence of the other side with its neighbors, (others,).
         score: One of `SCORES`.
 
     Returns:
@@ -298,7 +303,7 @@ def best_of_each(
 
 
 def competitive_linking(pairs: Pairs) -> Pairs:
-    """Keep a pair if neither of its sentences is in a better pair that was kept."""
+    """Go through the pairs, best first, and keep those with two sentences that are not yet used."""
     sources = bytearray(int(pairs.source.max(initial=-1)) + 1)
     targets = bytearray(int(pairs.target.max(initial=-1)) + 1)
     is_kept = np.zeros(len(pairs.score), bool)
@@ -333,12 +338,12 @@ def _without(
 
 
 def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:
-    """Return the k best neighbors of each sentence, without dropped ones.
+    """Return the k best neighbors of each sentence that are not dropped.
 
     Args:
-        neighbors: The neighbors of each sentence, (sentences, more).
-        is_dropped: Mask of the neighbors to drop, (sentences, more).
-        k: Number of neighbors, at least 1.
+        neighbors: The neighbors of each sentence, (sentences, count), with count above k.
+        is_dropped: Mask of the neighbors to drop, (sentences, count).
+        k: Number of neighbors to return, at least 1.
 
     Example:
         >>> near = Neighbors(np.array([[0.9, 0.2]], np.float32), np.array([[0, 1]]))

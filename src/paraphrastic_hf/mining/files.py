@@ -1,4 +1,5 @@
-"""Mining from text to pairs of lines, with a work folder from which a run resumes."""
+"""Mining of line pairs from text files, with a work folder from which an interrupted run
+resumes."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ class TextSide:
     """The text of one side of a mining run.
 
     Attributes:
-        blocks: The lines in blocks, read at most once.
-        stamp: Identifies the lines, as `file_stamp` does. Empty if unknown.
+        blocks: The lines in blocks, which are read at most once.
+        stamp: Identifies the lines, as from `file_stamp`. Empty if unknown.
     """
 
     blocks: Iterable[list[str]]
@@ -43,7 +44,7 @@ class MinedLines:
 
     Attributes:
         COLUMNS: The columns of `rows`.
-        pairs: Pairs of line numbers from 0, best first.
+        pairs: Pairs of line indices, best first.
         source: The lines of the source side.
         target: The lines of the target side.
     """
@@ -57,7 +58,7 @@ class MinedLines:
     target: TextStore
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Yield the pairs as columns, `COLUMNS`, in blocks. Lines are counted from 1."""
+        """Yield the pairs in blocks, each with the columns `COLUMNS`. Lines are counted from 1."""
         for start in range(0, len(self.pairs.score), PAIRS_AT_A_TIME):
             part = Pairs(*(column[start : start + PAIRS_AT_A_TIME] for column in self.pairs))
             yield {
@@ -70,7 +71,9 @@ class MinedLines:
 
 
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
-    """Return the share of each text's distinct letters that its known tokens contain, 0 to 1.
+    """Return the share of the texts' letters that their known tokens contain, 0 to 1.
+
+    A letter counts once per text.
 
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -116,18 +119,18 @@ def mine_lines(
 ) -> MinedLines:
     """Find the lines of two texts that have the same meaning.
 
-    Equal lines count as one sentence, at its first place. Surrounding white space is ignored. Lines
-    without text, or without a token that the model knows, are in no pair. If both texts are the
-    same, the best partner of a line is itself, unless `different` is set.
+    Equal lines count as one sentence, at the position of the first. Surrounding white space is
+    ignored. Lines without text, or without a token that the model knows, are in no pair. If both
+    texts are the same, the best partner of a line is the line itself, unless `different` is set.
 
     Args:
         encoder: Any object with an `encode` method from texts to vectors.
         folder: Work folder for a copy of the texts, the vectors and the state of the search. A
-            later run reuses them if texts, model and settings are the same. Candidates, score and
-            threshold may change. An encoder without readable weights is identified by its class and
-            its `name`.
-        different: Never pair a line with an equal one, for paraphrases within one text.
-        memory: Megabytes to use, above 0. The model and about 200 bytes per line come on top.
+            later run reuses these if texts, model and settings are the same. Only `candidates`,
+            `score`, `one_to_one` and `threshold` may differ. An encoder without readable weights is
+            identified by its class and its `name`.
+        different: Never pair a line with an equal line. For paraphrases within one text.
+        memory: Megabytes to use, above 0, in addition to the model and about 200 bytes per line.
         **options: Further arguments of `bitext.mine`.
     """
     with locked(Path(folder), doing="mining"):
@@ -154,7 +157,8 @@ def mine_in(
 ) -> MinedLines:
     """Do the work of `mine_lines` in a folder that the caller has locked.
 
-    Keep the lock until the rows have been read, because they are read from the folder.
+    Keep the lock until the rows of the result have been read, because they are read from the
+    folder.
     """
     check_options(memory=memory, **options)
     source, target = sides

@@ -1,9 +1,9 @@
 """Exact nearest neighbors by cosine, in both directions, without the whole matrix in memory.
 
 For unit vectors X (n, dim) and Y (m, dim), the matrix of cosines S = X Y^T is computed tile by
-tile. The rows of a tile give the neighbors of X in Y, its columns those of Y in X. The maxima of a
-tile show which few rows and columns have new neighbors. The neighbors are then scored again, pair
-by pair, so that a cosine does not depend on the tiling.
+tile. The rows of a tile give neighbors of X in Y, and its columns give neighbors of Y in X. The
+maxima of a tile show which rows and columns have new neighbors. At the end the cosines of the
+neighbors are computed again, pair by pair, so that they do not depend on the tiling.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ def write_search(
 
 
 def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
-    """Load the state of a search, and return the number of strips that it has searched.
+    """Load the state of a search, and return the number of strips searched so far.
 
-    The number is 0, and nothing is loaded, if the file does not exist, is damaged, or belongs to
-    another search.
+    Return 0 and load nothing if the file does not exist, is damaged, or belongs to another search.
 
     Example:
         >>> read_search(None, "en-de", RunningTopK(2, 1), RunningTopK(3, 1))
@@ -80,7 +79,8 @@ class Neighbors(NamedTuple):
     """The nearest sentences of the other side, nearest first. Ties are in the order of `ids`.
 
     Attributes:
-        scores: Cosines with the neighbors, (sentences, k) float32. -inf for a missing neighbor.
+        scores: Cosines of each sentence with its neighbors, (sentences, k) float32. -inf for a
+            missing neighbor.
         ids: Rows of the neighbors, (sentences, k) int64. -1 for a missing neighbor.
     """
 
@@ -93,9 +93,9 @@ class Plan:
     """Sizes of the pieces of a search.
 
     Attributes:
-        block: Vectors of each side in memory at a time.
-        tile: Rows, and columns, of a tile.
-        keep: Candidates kept per sentence, which are scored again at the end.
+        block: Number of vectors of each side in memory at a time.
+        tile: Number of rows of a tile, and of columns.
+        keep: Number of candidates kept per sentence, whose cosines are computed again at the end.
     """
 
     block: int
@@ -121,15 +121,16 @@ def nearest(
         k: Number of neighbors, at least 1. The result has fewer if the other side is smaller.
         memory: Megabytes for blocks, tiles and neighbors, above 0. Neighbors take 8 (k + 4) bytes
             per sentence in float32. The blocks take the rest, but at least 64 MB. Pages of mapped
-            files come on top, and the system reclaims them.
-        precision: `float32` is exact. `bfloat16` searches candidates in bfloat16, several times
-            faster on processors with such instructions. The returned cosines are computed in
-            float32, but a neighbor is sometimes missed (frequency in `benchmarks/README.md`).
+            files are not included, because the system reclaims them.
+        precision: `float32` is exact. `bfloat16` searches for candidates in bfloat16, several times
+            faster on processors with bfloat16 instructions. The returned cosines are computed in
+            float32, but a neighbor is sometimes missed (`benchmarks/README.md` says how often).
         key: Identifies the vectors. A state in `keep` with another key is ignored.
-        told: Called with the number of cosines computed after each strip.
+        told: Called after each strip with the number of cosines computed.
 
     Returns:
-        The neighbors of the sources and of the targets, numbered by their place in the `UnitRows`.
+        The neighbors of the sources, and the neighbors of the targets. Their `ids` are positions in
+        the `UnitRows` of the other side.
 
     Example:
         >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
@@ -193,7 +194,7 @@ def plan_search(
 class _Strip(NamedTuple):
     """A strip of the matrix of cosines, one tile high and a block of targets wide.
 
-    Each field is a range: the first number and the one after the last.
+    Each field is a range: the first index, and the index after the last.
     """
 
     block: tuple[int, int]  # block of sources in memory
@@ -202,8 +203,7 @@ class _Strip(NamedTuple):
 
 
 def _strips(sources: int, targets: int, plan: Plan) -> Iterator[_Strip]:
-    """Yield the strips in search order. The columns of a row increase, as do the rows of a
-    column."""
+    """Yield the strips in search order, in which row and column indices increase."""
     for block in _cut(0, sources, plan.block):
         for columns in _cut(0, targets, plan.block):
             for rows in _cut(*block, plan.tile):
@@ -215,7 +215,7 @@ def _cut(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 class _Search:
-    """Searches strips of the matrix, with one block of each side in memory."""
+    """Search of the matrix strip by strip, with one block of each side in memory."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class _Search:
         self._loaded: list[tuple[tuple[int, int], Any]] = [((0, 0), None), ((0, 0), None)]
 
     def compare(self, strip: _Strip) -> None:
-        """Compute the cosines of a strip and keep the best."""
+        """Compute the cosines of a strip and keep the best of each row and column."""
         forward, backward = self._best
         block, others = self._load(0, strip.block), self._load(1, strip.columns)
         (top, bottom), left = strip.rows, strip.columns[0]
@@ -245,14 +245,14 @@ class _Search:
             tile.add_columns(backward, left + begin, end - begin, top)
 
     def close(self) -> None:
-        """Stop the worker threads and give their processors back to the calling thread."""
+        """Stop the worker threads, and let the calling thread use all processors again."""
         self._workers.shutdown(cancel_futures=True)
         self._settle()
 
     def _made(
         self, rows: Any, columns: Any, spans: Iterator[tuple[int, int]]
     ) -> Iterator[tuple[Tile, tuple[int, int]]]:
-        """Yield the tiles of a strip in order, while the next ones are computed."""
+        """Yield the tiles of a strip in order, while worker threads compute the next tiles."""
         waiting: deque[tuple[Tile, tuple[int, int], Future[None]]] = deque()
 
         def begin(tile: Tile) -> None:
@@ -286,7 +286,8 @@ def rescored(
     """Choose the k best candidates of each sentence, by cosines computed pair by pair.
 
     Args:
-        candidates: Rows of candidates in `others`, (sentences, candidates), -1 for none.
+        candidates: Positions of each sentence's candidates in `others`, (sentences, candidates), -1
+            for none.
         k: Number of neighbors to choose, at least 1.
         rows_at_a_time: Number of sentences whose candidates are in memory at a time, at least 1.
         told: Called with 0 after each block of sentences.

@@ -1,4 +1,4 @@
-"""Nearest texts of a few queries, among any number of texts, block by block."""
+"""Search for the texts nearest to a few queries, among any number of texts, block by block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Match(NamedTuple):
 
     Attributes:
         cosine: The cosine of text and query, from -1 to 1.
-        place: Number of the text among all texts, from 0.
+        place: Index of the text among all texts.
         text: The text itself.
     """
 
@@ -62,7 +62,7 @@ def nearest_texts(
 
 
 def _highest(row: np.ndarray, count: int) -> np.ndarray:
-    """Return the columns of the `count` highest numbers, highest first, ties in order."""
+    """Return the indices of the `count` highest values, highest first, ties in order."""
     lowest = np.partition(row, len(row) - count)[len(row) - count]
     columns = np.flatnonzero(row >= lowest)
     return columns[np.argsort(-row[columns], kind="stable")[:count]]

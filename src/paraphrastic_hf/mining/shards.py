@@ -1,4 +1,4 @@
-"""Joins the neighbors found per pair of shards."""
+"""Joins the neighbors that were found for each pair of shards."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
 
 def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
-    """Merge the neighbors of the same sentences in each shard of the other side.
+    """Merge the neighbors of one group of sentences, which were found in each shard of the other
+    side.
 
     Args:
-        parts: Neighbors in each shard, numbered from 0 within the shard. One is in memory at a
-            time.
+        parts: Neighbors in each shard, with `ids` counted from 0 within the shard. One part is in
+            memory at a time.
         k: Number of neighbors, at least 1. The result has fewer if the parts have fewer.
 
     Returns:
-        Neighbors numbered through all shards. Ties are in the order of the numbers.
+        Neighbors with `ids` counted through all shards. Ties are in the order of `ids`.
 
     Example:
         >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))

@@ -1,4 +1,4 @@
-"""One side of a mining run in its work folder: lines, their hashes and their vectors.
+"""Storage of one side of a mining run in the work folder: lines, line hashes and vectors.
 
 Files may be larger than memory. Finished parts are reused if text, model and tokenizer are the
 same.
@@ -32,11 +32,11 @@ class TextStore:
     """Lines of text on disk, with their hashes and vectors.
 
     Args:
-        folder: The folder that `write` made.
+        folder: A folder that `write` made.
 
     Attributes:
-        digest: A hash of all lines together.
-        hashes: A hash of each line without surrounding white space, (lines,) uint64. 0 for a line
+        digest: Hash of all lines together.
+        hashes: Hash of each line without surrounding white space, (lines,) uint64. 0 for a line
             without text.
     """
 
@@ -50,11 +50,12 @@ class TextStore:
     def write(
         cls, folder: Path, blocks: Iterable[list[str]], stamp: str = "", *, progress: bool = False
     ) -> TextStore:
-        """Copy lines into a folder, unless it holds intact lines with the same stamp.
+        """Copy lines into a folder, unless the folder already holds them (complete, with the same
+        stamp).
 
         Args:
-            folder: The folder, which is created. Other lines in it are replaced.
-            stamp: Identifies the lines, as `file_stamp` does. An empty stamp never matches.
+            folder: The folder, which is created if missing. Lines with another stamp are replaced.
+            stamp: Identifies the lines, as from `file_stamp`. An empty stamp never matches.
         """
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):
@@ -90,13 +91,13 @@ class TextStore:
         return len(self.hashes)
 
     def first_of_each(self) -> np.ndarray:
-        """Return the numbers of the first occurrences of distinct lines with text, increasing,
+        """Return the index of the first occurrence of each distinct line with text, sorted,
         (distinct,)."""
         _, first = np.unique(self.hashes, return_index=True)
         return np.sort(first[self.hashes[first] != NO_TEXT])
 
     def places_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the number of the first line with each hash, (count,). -1 if no line has it.
+        """Return the index of the first line with each hash, (count,). -1 if no line has it.
 
         The hash of a line without text also gives -1.
         """
@@ -108,7 +109,7 @@ class TextStore:
         return np.where(is_there, first[place], -1)
 
     def lines(self, numbers: np.ndarray) -> Iterator[str]:
-        """Yield lines by their numbers, from 0, in any order."""
+        """Yield the lines with these indices, in the given order."""
         with (self.folder / "text").open("rb") as file:
             for number in numbers.tolist():
                 yield self._read(file, number, number + 1)[:-1].decode("utf-8")
@@ -124,11 +125,11 @@ class TextStore:
         """Return the vectors of all lines, (lines, dim) float32, memory-mapped.
 
         Vectors of an earlier call are reused if lines, key and package version are the same and the
-        file is whole. An interrupted call resumes after its last finished block.
+        file is complete. An interrupted call resumes after its last finished block.
 
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
-            key: The encoder's `identity` in a line.
+            key: The encoder's `identity`, as one line of text.
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
@@ -213,12 +214,12 @@ def _has_rows(path: Path, rows: int) -> bool:
 
 
 def file_stamp(path: str) -> str:
-    """Return the path and the content hash of a file, for `TextStore.write`."""
+    """Return a stamp for `TextStore.write`: the path and the content hash of a file."""
     return f"{os.path.realpath(path)} {content_hash(path)}" if os.path.isfile(path) else ""
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a work folder with files that mining did not write."""
+    """Raise a DataError if a work folder has files that mining did not write."""
     names = {each.name.removesuffix(".part") for each in folder.iterdir()}
     foreign = min(names - {"source", "target", SEARCH}, default=None)
     for side in (folder / "source", folder / "target"):

@@ -1,7 +1,7 @@
 """A tile of the matrix of cosines, and the search for its highest scores.
 
-Memory is fast only if it is read in order. Good scores are therefore found by maxima: of whole rows
-and columns first, then of groups of 16 scores, and score by score only in the best groups.
+Memory is fast only if it is read in order. The search therefore compares maxima: first of whole
+rows and columns, then of groups of 16 scores. Single scores are read only in the best groups.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from paraphrastic_hf.mining.vectors import UnitRows
 class RunningTopK:
     """The `keep` highest scores of every matrix row, with their columns.
 
-    Ties keep the lower column, if columns arrive in increasing order.
+    Of equal scores the lower column is kept, if columns are added in increasing order.
 
     Attributes:
-        scores: The scores, highest first, (rows, keep) float32. -inf for none yet.
-        columns: Their columns, (rows, keep) int32. -1 for none yet.
+        scores: The scores of each row, highest first, (rows, keep) float32. -inf where no score is
+            known yet.
+        columns: The column of each score, (rows, keep) int32. -1 where no score is known yet.
 
     Example:
         >>> best = RunningTopK(rows=2, keep=1)
@@ -35,17 +36,18 @@ class RunningTopK:
         self.columns = np.full((rows, keep), -1, np.int32)
 
     def lowest(self, start: int, stop: int) -> np.ndarray:
-        """Return the score that a new one must exceed, for rows `start` to `stop`, (rows,)."""
+        """Return the lowest kept score of the rows `start` to `stop`, (rows,). New scores must
+        exceed it."""
         return self.scores[start:stop, -1]
 
     def add(
         self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
     ) -> None:
-        """Add scores from columns that are higher than all seen before.
+        """Add scores from columns with higher indices than all columns added before.
 
         Args:
-            rows: Rows that have a new score, each once, (changed,).
-            place: Index in `rows` of each score, in any order, (new,).
+            rows: Rows that have a new score, without duplicates, (changed,).
+            place: Index into `rows` for each score, in any order, (new,).
             column: Column of each score, (new,).
             scores: The scores, (new,).
         """
@@ -92,15 +94,15 @@ class Tile:
 
     @staticmethod
     def threads() -> tuple[int, int]:
-        """Return the number of tiles to compute at a time, and the threads for each."""
+        """Return the number of tiles to compute at a time, and the number of threads per tile."""
         return 1, 0  # BLAS uses all of its threads for one tile
 
     @staticmethod
     def use_threads(count: int) -> None:
-        """Set the number of threads for products of the calling thread. BLAS ignores it."""
+        """Set the number of threads for products in the calling thread. Has no effect on BLAS."""
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        """Read vectors into memory, in the type of the product."""
+        """Read the vectors `start` to `stop` into memory, in the number format of the products."""
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
         return block
@@ -121,7 +123,7 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: RunningTopK, start: int, count: int, first_column: int) -> None:
-        """Add every score that may be among the best of its row to `best`.
+        """Add to `best` every score that may be among the best of its row.
 
         Args:
             start: First matrix row of the tile, from 0.
@@ -137,7 +139,7 @@ class Tile:
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
     def add_columns(self, best: RunningTopK, start: int, count: int, first_row: int) -> None:
-        """Add every score that may be among the best of its column to `best`.
+        """Add to `best` every score that may be among the best of its column.
 
         Args:
             start: First matrix column of the tile, from 0.
@@ -163,16 +165,16 @@ class Tile:
         np.matmul(rows, columns.T, out=self._numbers[: len(rows), : len(columns)])
 
     def _bounds(self, maxima: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return upper and lower bounds of scores read as `maxima`, in float32."""
+        """Return upper and lower bounds, in float32, of the scores that `maxima` represents."""
         return maxima, maxima
 
 
 class HalfTile(Tile):
     """A piece of the matrix of cosines in bfloat16, computed by torch.
 
-    Products use the processor's bfloat16 instructions. numpy finds maxima of their bits as int16 at
-    full speed: int16 orders non-negative bfloat16 numbers correctly, above all negative ones. For a
-    negative maximum only the sign is known.
+    Products use the processor's bfloat16 instructions. numpy finds the maxima at full speed by
+    reading the bits as int16. This order is correct for non-negative bfloat16 values, which are
+    above all negative values. If the maximum is negative, only its sign is known.
     """
 
     _nothing = MINUS_INFINITY
@@ -227,7 +229,7 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores found in some rows of a tile (or columns): index of the row, column, score."""
+    """Scores found in rows (or columns) of a tile: index of the row, column and score of each."""
 
     place: np.ndarray
     line: np.ndarray
@@ -240,10 +242,10 @@ def _search(
     """Find scores above `lowest` and among the `keep` best, in rows (axis 1) or columns (axis 0).
 
     Args:
-        maxima: Highest score of each group of each row or column, (chosen, groups). Group g has the
-            scores at g, g + groups, g + 2 groups and so on.
-        chosen: The rows or columns of the tile, (chosen,).
-        lowest: Score to exceed in each of them, (chosen,).
+        maxima: Highest score of each group in each row or column, (chosen, groups). Group g has the
+            scores at positions g, g + groups, g + 2 groups and so on.
+        chosen: Indices of the rows or columns to search, (chosen,).
+        lowest: Score to exceed in each of these rows or columns, (chosen,).
     """
     groups = maxima.shape[1]
     at_most, at_least = tile._bounds(maxima)

@@ -20,10 +20,10 @@ class UnitRows:
     Args:
         vectors: The matrix, (n, dim), any float type and any scale. `np.load(path, mmap_mode="r")`
             for a file larger than memory.
-        rows: Matrix rows to use, increasing, (chosen,); None for all.
+        rows: Indices of the matrix rows to use, increasing, (chosen,). None for all.
 
     Attributes:
-        rows: Matrix rows that are used and not zero, (count,).
+        rows: Indices of the nonzero matrix rows in use, (count,).
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class UnitRows:
         return int(self._vectors.shape[1])
 
     def take(self, ids: np.ndarray | slice) -> np.ndarray:
-        """Return unit vectors, (count, dim) float32, by their places in `rows`, (count,)."""
+        """Return the unit vectors at these positions in `rows`, (count, dim) float32."""
         return np.asarray(self._read(self.rows[ids]) * self._scale[ids][:, None])
 
     def fill(self, block: np.ndarray, start: int) -> None:
-        """Fill a block, (count, dim) float32, with the unit vectors from place `start` on."""
+        """Fill a block, (count, dim) float32, with the unit vectors from position `start` on."""
         for offset in range(0, len(block), ROWS_AT_A_TIME):
             part = block[offset : offset + ROWS_AT_A_TIME]
             part[:] = self.take(slice(start + offset, start + offset + len(part)))
@@ -85,6 +85,6 @@ class UnitRows:
 
 
 def _release(mapped: mmap.mmap | None) -> None:
-    """Release the pages of a mapped file, which count as memory of this process."""
+    """Release the pages of a mapped file, which otherwise count as memory of this process."""
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

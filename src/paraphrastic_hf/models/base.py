@@ -1,9 +1,10 @@
 """Interface of every encoder (thesis, 3.1.2; Wieting and Gimpel, 2017): padded ids and a mask in,
 one vector per text out.
 
-Ids may also be flat, text after text, with lengths, which saves adding and removing padding. A
-family is one file in `encoders/`: its config, then its model. A model implements `token_states`,
-`pool` unless it takes the mean, and `embed_flat` if it can do without padding.
+A batch may also be flat, which needs no padding: the ids of all texts in one row, and the length of
+each text. Each family of encoders is one file in `encoders/` with its config and its model. A model
+implements `token_states`. It overrides `pool` if it does not take the mean, and `embed_flat` if it
+needs no padding.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NO_LABEL = -100  # target to ignore, as in transformers
 
 
 def check_choices(config: Any, **choices: Collection[str]) -> None:
-    """Raise ValueError if a setting is not one of its choices."""
+    """Raise ValueError if a setting has a value that is not among its choices."""
     for name, known in choices.items():
         if (value := getattr(config, name)) not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
@@ -68,7 +69,8 @@ class ParaphrasticModel(PreTrainedModel):
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load as in transformers, and freeze the second bias of torch's recurrences.
 
-        transformers makes every parameter trainable, but our recurrences have one bias.
+        torch's recurrences have two biases, those of the papers one. transformers makes all
+        parameters trainable.
         """
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
@@ -90,14 +92,15 @@ class ParaphrasticModel(PreTrainedModel):
         return output.to_tuple() if is_dict is False else output
 
     def tables(self) -> list[nn.Embedding]:
-        """Return the embedding tables. Each table's ids start where the previous table's end."""
+        """Return the embedding tables. The ids of a table follow those of the table before it."""
         return [self.get_input_embeddings()]
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return the tables whose gradients should hold only the rows of a batch, on a CPU.
+        """Return the tables whose gradients, on a CPU, should hold only the rows that a batch uses.
 
-        This pays if the vocabulary costs more than the rest. The model must read these tables
-        through `layers.embedding.lookup` and name the rows in `rows_used`.
+        This saves time if the table's gradient costs more than the rest of the model. The model
+        must read these tables through `layers.embedding.lookup`, and `rows_used` must yield the
+        rows.
         """
         return []
 
@@ -114,11 +117,11 @@ class ParaphrasticModel(PreTrainedModel):
         """Yield the table rows that a forward pass over `inputs` reads.
 
         Args:
-            inputs: Arguments of `forward` by name. `input_ids` may have any shape and padding. Rows
-                that are named but not read do no harm.
+            inputs: Arguments of `forward` by name. `input_ids` may have any shape and padding.
 
         Yields:
-            Each of `tables` with its row numbers, (rows read,) int64, repeated if read repeatedly.
+            Each table of `tables`, with the indices of the rows read, (rows read,) int64. Indices
+            may repeat, and rows that are not read may be included.
         """
         tables, rows = self.tables(), inputs["input_ids"].reshape(-1).long()
         if len(tables) == 1:
@@ -131,7 +134,7 @@ class ParaphrasticModel(PreTrainedModel):
             first = last
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
-        """Save as in transformers, with the Python files that `trust_remote_code=True` loads."""
+        """Save as in transformers, and add the Python files that `trust_remote_code=True` loads."""
         model_class = write_remote_code(type(self), save_directory)
         config_class = write_remote_code(type(self.config), save_directory)
         auto_classes = (self.auto_class, *self.further_auto_classes)
@@ -151,7 +154,7 @@ class SentenceEncoderModel(ParaphrasticModel):
         return self.tables()
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return token vectors, (batch, seq, dim), from ids and mask, (batch, seq)."""
+        """Return token vectors, (batch, seq, dim), for padded ids and their mask, (batch, seq)."""
         raise TypeError(f"{type(self).__name__} must define token_states")
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
@@ -176,9 +179,9 @@ class SentenceEncoderModel(ParaphrasticModel):
         return states, self.pool(states, attention_mask)
 
     def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
-        """Yield the trained parameters other than tables (W_c; thesis, 3.1.2).
+        """Yield the trained parameters other than tables (W_c; thesis, 3.1.2), each with a flag.
 
-        The flag tells whether `lambda_c` pulls a parameter to its initial value instead of zero.
+        The flag is true if `lambda_c` pulls the parameter toward its initial value instead of zero.
         """
         tables = {id(table.weight) for table in self.tables()}
         for parameter in self.parameters():
@@ -201,14 +204,15 @@ class SentenceEncoderModel(ParaphrasticModel):
             attention_mask: (batch, seq), 1 for a token, at any positions. All ones if absent.
             pooled_only: Leave out `last_hidden_state`, which saves time in some models.
             return_dict: Return a tuple if False.
-            lengths: (batch,) lengths of flat `input_ids`, (tokens,), text after text. Excludes a
-                mask and `last_hidden_state`.
+            lengths: (batch,) number of tokens of each text, if `input_ids` is flat, (tokens,), text
+                after text. Cannot be combined with a mask. `last_hidden_state` is then None.
 
         Returns:
             Sentence vectors, (batch, dim), and token vectors, (batch, seq, dim).
 
         Raises:
-            ValueError: If ids and mask differ in shape, or lengths do not add up to the flat ids.
+            ValueError: If ids and mask differ in shape, or the sum of `lengths` is not the number
+                of flat ids.
 
         Example:
             >>> from paraphrastic_hf import AveragingConfig, AveragingModel

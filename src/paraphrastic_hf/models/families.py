@@ -1,4 +1,5 @@
-"""Encoder families (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1) by their `model.kind` in recipes.
+"""Encoder families (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1), by their value of `model.kind` in
+recipes.
 
 A new family needs a file in `models/encoders/`, named after its kind, and a line here. Families
 outside this package use `register_encoder`.

@@ -16,10 +16,11 @@ Encoder = TypeVar("Encoder", bound=type[SentenceEncoderModel])
 
 
 def register_encoder(model_class: Encoder) -> Encoder:
-    """Let recipes train an encoder of your own, and `SentenceEncoder` load it.
+    """Let recipes train an encoder class of your own, and `SentenceEncoder` load it.
 
-    It is also registered with `AutoConfig` and `AutoModel`. Its source file is saved beside the
-    weights, unless it is defined in a notebook. Recipes name it by its config's `model_type`.
+    The class is also registered with `AutoConfig` and `AutoModel`. Its source file is saved beside
+    the weights, unless the class is defined in a notebook. Recipes name the class by the
+    `model_type` of its config.
 
     Args:
         model_class: A subclass of `TableModel` or `SentenceEncoderModel`. Its `config_class` needs
@@ -29,8 +30,8 @@ def register_encoder(model_class: Encoder) -> Encoder:
         The class, so that this works as a decorator.
 
     Raises:
-        TypeError: If it is not such a class.
-        ValueError: If its `model_type` is missing or taken.
+        TypeError: If `model_class` or `config_class` does not meet these conditions.
+        ValueError: If the `model_type` is missing or taken.
 
     Example:
         >>> from paraphrastic_hf.models.table import TableConfig, TableModel
@@ -63,10 +64,10 @@ def register_encoder(model_class: Encoder) -> Encoder:
 
 
 def encoder_class(kind: str) -> type[SentenceEncoderModel]:
-    """Return the class of an encoder, importing and registering `module:Class`.
+    """Return the encoder class of a kind. Import and register it if the kind is `module:Class`.
 
     Raises:
-        RecipeError: If it cannot be imported or is not an encoder.
+        RecipeError: If the class cannot be imported or is not an encoder.
     """
     if kind in FAMILIES:
         return FAMILIES[kind]

@@ -1,9 +1,9 @@
-"""Base of encoders over one table of token vectors (thesis, 3.1.2): initialization, dropout, and
-gradients that hold only the used rows.
+"""Base of encoders that read one table of token vectors (thesis, 3.1.2): initialization, dropout,
+and gradients that hold only the used rows.
 
-They work on flat tokens, text after text, never on padding. A family defines `states` (token
-vectors to token states) or `states_of` (ids to token states), and `pool_rows`. Families that add up
-table rows use `weighted_sum`.
+These encoders work on flat tokens, text after text, without padding. A family defines `pool_rows`,
+and either `states` (from token vectors to token states) or `states_of` (from ids to token states).
+Families that add up table rows use `weighted_sum`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class TableConfig(PreTrainedConfig):
         vocab_size: Rows of the table, including row 0 for padding.
         hidden_size: Dimensions of a sentence vector. The thesis uses 300, and 1,024 at scale.
         embedding_size: Dimensions of a token vector. `hidden_size` if None.
-        embedding_dropout: Probability that a number of a token's vector is zeroed in training.
-        word_dropout: Probability that a whole token's vector is zeroed in training.
-        initializer_std: Standard deviation of the initial rows. 1 in SP, 0.01 in ParaNMT's TRIGRAM.
+        embedding_dropout: Probability that one value of a token's vector is zeroed in training.
+        word_dropout: Probability that a token's whole vector is zeroed in training.
+        initializer_std: Standard deviation of the initial rows, 1 in SP and 0.01 in ParaNMT's
+            TRIGRAM.
     """
 
     vocab_size: int = 20000
@@ -112,7 +113,7 @@ class TableModel(SentenceEncoderModel):
         return self.pool_rows(self.states_of(ids, lengths), lengths)
 
     def token_rows(self, ids: Tensor) -> Tensor:
-        """Return the vectors of ids, (tokens,), (tokens, table_size), with dropout in training."""
+        """Return the vectors of flat ids, (tokens, table_size), with dropout in training."""
         rows = rows_of(self.embedding, ids)
         word, number = self.config.word_dropout, self.config.embedding_dropout
         if self.training and word:
@@ -120,9 +121,11 @@ class TableModel(SentenceEncoderModel):
         return dropout(rows, number, self.training)
 
     def distinct_rows(self, ids: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Return distinct ids' vectors, (distinct, table_size), and each token's row, (tokens,).
+        """Return vectors of the distinct ids, (distinct, table_size), and each token's row,
+        (tokens,).
 
-        With dropout equal ids have different vectors. Then return all token vectors and None.
+        With dropout, equal ids have different vectors. The result is then the vectors of all
+        tokens, and None.
         """
         if self.training and (self.config.word_dropout or self.config.embedding_dropout):
             return self.token_rows(ids), None
@@ -134,7 +137,7 @@ class TableModel(SentenceEncoderModel):
 
         Args:
             ids: (tokens,), text after text.
-            lengths: (batch,), 0 allowed.
+            lengths: Number of tokens of each text, (batch,). May be 0.
             weights: (tokens,), without gradient.
         """
         if not self.training or not self.config.embedding_dropout:

@@ -1,1 +1,1 @@
-"""Corpora of paraphrases made from bitext: back-translation, scores, filters (thesis, 4.3)."""
+"""Making corpora of paraphrases from bitext: back-translation, scores, filters (thesis, 4.3)."""

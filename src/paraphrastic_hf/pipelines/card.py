@@ -1,4 +1,4 @@
-"""Card of a corpus, written from the results of its run."""
+"""Card of a corpus, written from the results of `corpus make`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def corpus_card(
     steps: Sequence[Mapping[str, Any]],
     origins: Sequence[tuple[str, str, int]],
 ) -> str:
-    """Return the README of a corpus folder. `datasets` loads the corpus by its front matter."""
+    """Return the README of a corpus folder. The metadata at its start lets `datasets` load the
+    corpus."""
     from huggingface_hub import DatasetCardData
 
     front = DatasetCardData(

@@ -1,9 +1,9 @@
-"""Distribute the rows of the sources to one file per task.
+"""Distribute the rows of a recipe's sources to tasks, in one file per task.
 
-A hash of one side, lower-cased, chooses the task of a row: the reference, unless the recipe removes
-duplicates of the other side. So duplicates meet in one task and can be removed there. A repeated
-task reads the same rows even if a source has changed, and packed sources are unpacked only once.
-Rows keep the order of the sources.
+The task of a row is a hash of its reference in lower case, or of the other side if the recipe
+removes duplicates of that side. Duplicates therefore get the same task, which can remove them. A
+repeated task reads the same rows even if a source has changed, and packed sources are unpacked only
+once. Rows keep the order of the sources.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def deal(
     data_root: str | Path | None = None,
     progress: bool = False,
 ) -> list[int]:
-    """Write the rows of each task to `folder/00000.tsv`, `folder/00001.tsv`, ...
+    """Distribute rows to tasks. Write the rows of task 0 to `folder/00000.tsv`, and so on.
 
     Args:
         folder: Folder to write. Files of an earlier attempt are replaced.
         tasks: Number of tasks, at least 1.
-        by: Side that chooses the task of a row, from `CorpusRecipe.dealt_by`.
+        by: Side whose hash determines the task of a row, from `CorpusRecipe.dealt_by`.
 
     Returns:
         Number of rows of each task.
@@ -121,8 +121,9 @@ def dealt_rows(
 
     Args:
         path: File that `deal` wrote.
-        expected: Number of rows it must have.
-        is_bitext: Whether the other side is to be translated. Otherwise it is the translation.
+        expected: Number of rows that the file must have.
+        is_bitext: Whether the other side is a source text to translate. Otherwise it is already a
+            translation.
     """
     fix = f"Remove {path.parent} and repeat the command, which reads the sources again"
     other_name = SOURCE if is_bitext else TRANSLATION

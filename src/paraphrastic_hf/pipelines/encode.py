@@ -29,7 +29,7 @@ FILES = "files.json"  # model and files of a folder of vectors
 
 
 class Encode(Stage):
-    """Write the vectors of a file to `NAME.npy`: float32, one row per line."""
+    """Stage that encodes a file and writes the vectors to `NAME.npy`: float32, one row per line."""
 
     def __init__(
         self, files: Sequence[str], output: Path, model: str, *, normalize_embeddings: bool
@@ -65,7 +65,8 @@ def vectors_path(output: Path, path: str) -> Path:
 
 
 def check_settings(record: Path, wanted: dict[str, Any]) -> None:
-    """Record the settings of a new folder, or check that an existing folder has the same ones."""
+    """Record the settings of a new folder, or check that an existing folder has the same
+    settings."""
     folder = record.parent
     if record.exists():
         begun = read_json(record)
@@ -93,10 +94,10 @@ def encode_files(
 
     Args:
         files: One or more files. Their names up to the first dot must differ.
-        make: How to run the tasks. `tasks` is set to the number of files.
+        make: How to run the tasks. Its number of `tasks` is replaced by the number of files.
 
     Returns:
-        Number of files that are not complete, because jobs of a cluster are still running.
+        Number of files that are not yet encoded, because jobs of a cluster are still running.
     """
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
     if not names:

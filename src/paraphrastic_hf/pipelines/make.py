@@ -1,8 +1,8 @@
 """Make a corpus from a recipe, or continue an interrupted run.
 
-The folder holds the corpus in `data/` and the rows left out in `rejects/`, both in parquet. It also
-holds the card `README.md`, the results `corpus.json`, `recipe.yaml` and `logs/`. `work/` is removed
-at the end.
+The output folder holds the corpus in `data/` and rejected rows in `rejects/`, both in parquet. It
+also holds the card `README.md`, the results `corpus.json`, `recipe.yaml` and `logs/`. `work/` is
+removed at the end.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ SPEED_KEYS = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engi
 
 @dataclass(frozen=True)
 class StepCount:
-    """Result of a step.
+    """Row counts and time of a step, summed over the tasks.
 
     Attributes:
         step: Name of the step.
-        kept: Rows kept.
-        rejected: Rows left out.
-        seconds: Time, summed over the tasks.
+        kept: Number of rows kept.
+        rejected: Number of rows rejected.
+        seconds: Time in seconds.
     """
 
     step: str
@@ -77,8 +77,8 @@ class Made:
     """Result of making a corpus.
 
     Attributes:
-        rows: Rows of the corpus.
-        read: Pairs of the bitext.
+        rows: Number of rows of the corpus.
+        read: Number of pairs read from the sources.
         seconds: Duration of the call that completed the corpus.
         steps: Result of each step.
         origins: Name, license and number of rows of each source.
@@ -104,9 +104,9 @@ def make_corpus(
     """Make a corpus of paraphrases, or continue one (thesis, 4.3).
 
     Args:
-        data_root: Folder that the recipe's paths start from. If None, the variable
-            PARAPHRASTIC_DATA or the working folder.
-        overwrite: Start afresh if the folder holds another corpus.
+        data_root: Folder to which the recipe's paths are relative. If None, the folder in the
+            environment variable PARAPHRASTIC_DATA, or else the working folder.
+        overwrite: Replace another corpus in the folder.
 
     Example:
         >>> recipe = load_corpus_recipe("back-translation-2017/smoke")  # doctest: +SKIP
@@ -137,7 +137,7 @@ def make_corpus(
 
 
 def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
-    """Resolve the engine's model: below the data root, in the working folder, or on the Hub."""
+    """Find the engine's model below the data root, in the working folder, or on the Hub."""
     engine = recipe.engine
     if not recipe.is_bitext or engine.kind in PROGRAMS:
         return engine.model
@@ -165,7 +165,7 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
 
 
 def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
-    """Refuse to continue a folder whose recipe would give other rows."""
+    """Raise an error if a folder was begun with a recipe that gives other rows."""
     folder = record.parent
     try:
         old = corpus_recipe(read_mapping(record))
@@ -255,7 +255,7 @@ def _count_of(stage: dict[str, Any]) -> StepCount:
 
 
 def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: float) -> Made:
-    """Count the rows, write the card and, as the last file, the record."""
+    """Finish a corpus: count the rows, write the card and, as the last file, `corpus.json`."""
     steps = step_counts(folder / "logs", recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
     for path in visible_files(folder / "data", "*.parquet"):
@@ -285,7 +285,7 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
 
 
 def _read_record(folder: Path, stamp: Stamp) -> Made:
-    """Read the result of a finished corpus, if it was made from the same text."""
+    """Read the result of a finished corpus. Raise an error if it was made from other text."""
     try:
         found = read_json(folder / RECORD)
         # records of older corpora lack the text

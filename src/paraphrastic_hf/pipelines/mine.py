@@ -1,7 +1,7 @@
 """Mine sentence pairs from many files with the executors of `corpus make`.
 
-Neighbors are searched for each pair of files and joined before margins are computed, so the pairs
-equal those of a single search.
+Neighbors are searched for each pair of files and joined before margins are computed. The resulting
+pairs are the same as from a single search over all files.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Shard:
 
     Attributes:
         file: Text file.
-        vectors: Its vectors, one row per line.
-        store: Folder with its lines, and with the numbers of the searched lines in `rows.npy`.
+        vectors: File with the vectors, one row per line.
+        store: Folder with the lines. `rows.npy` in it has the indices of the lines to search.
         lines: Number of lines.
     """
 
@@ -53,7 +53,7 @@ class Shard:
 
     @property
     def rows(self) -> np.ndarray:
-        """Increasing numbers of the lines to search."""
+        """Indices of the lines to search, increasing."""
         return np.asarray(np.load(self.store / "rows.npy"))
 
     def unit_rows(self) -> UnitRows:
@@ -65,7 +65,7 @@ Sides = tuple[list[Shard], list[Shard]]
 
 
 class Search(Stage):
-    """Search for the neighbors between two files, in both directions.
+    """Stage that finds the neighbors between two files, in both directions.
 
     Args:
         sides: Files of both sides. Each pair of files is a task.
@@ -112,7 +112,7 @@ class MinedShards:
 
     Attributes:
         COLUMNS: Columns of `rows`.
-        pairs: Pairs of line numbers, counted from 0 through all files of a side.
+        pairs: Pairs of line indices, counted through all files of a side.
         sides: Files of both sides.
     """
 
@@ -124,7 +124,7 @@ class MinedShards:
     sides: Sides
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Yield the pairs as columns of a table, `COLUMNS`, some thousands at a time.
+        """Yield the pairs in blocks of some thousands, each with the columns `COLUMNS`.
 
         Lines are counted from 1 within their file.
         """
@@ -168,28 +168,30 @@ def mine_shards(
 
     Lines that are equal except for surrounding white space count as one sentence, at the first
     position. Lines without text, or without a token known to the model, are in no pair. The pairs
-    are those that `mining.files.mine_lines` finds in the concatenated files. Exception: among more
-    than k + 4 lines whose cosines differ only by rounding, others may be chosen. If both sides are
-    the same folder, the best partner of a line is itself (or the first line with an equal vector)
-    unless `different` is set.
+    are those that `mining.files.mine_lines` finds in the concatenated files. They may differ only
+    if more than k + 4 neighbors of a line have cosines that differ by rounding alone. If both sides
+    are the same folder, the best partner of a line is the line itself (or the first line with an
+    equal vector), unless `different` is set.
 
     Args:
         source: Folder of vectors that `paraphrastic corpus encode` wrote.
         target: Folder of the other side, encoded with the same model. May be the same folder.
-        output: Folder for lines, searches and pairs. Complete searches in it are kept, and no
-            other process may use it at the same time.
-        make: How to run the tasks. `tasks` is set to the number of pairs of files.
-        k: Neighbors over which the margin is averaged, 1 or more.
+        output: Folder for lines, searches and pairs. Complete searches in it are reused. No other
+            process may use the folder at the same time.
+        make: How to run the tasks. Its number of `tasks` is replaced by the number of pairs of
+            files.
+        k: Number of neighbors over which the margin is averaged, 1 or more.
         precision: Number format of the search, `float32` or `bfloat16`.
-        memory: MB that a task may use. The last step needs about 200 bytes per line of both sides.
-        different: Never pair a line with an equal one. For paraphrases within one text.
-        score: Ranking of the pairs, as in `mining.bitext.mine`. This and the following options may
+        memory: Megabytes that a task may use. The last step needs about 200 bytes per line of both
+            sides.
+        different: Never pair a line with an equal line. For paraphrases within one text.
+        score: Score of a pair, as in `mining.bitext.mine`. This and the following options may
             differ between calls.
         threshold: Lowest score of a pair. None for no limit.
 
     Yields:
-        The pairs. Or the number of incomplete searches, because jobs of a cluster are still running
-        or have failed.
+        The pairs. If jobs of a cluster are still running or have failed, the number of incomplete
+        searches instead.
     """
     options: dict[str, Any] = {
         "score": score,
@@ -306,7 +308,7 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
 
 
 def _reset_lost(completions: Path, search: Path, others: int) -> None:
-    """Mark a task as incomplete if its file is gone."""
+    """Mark tasks as incomplete if their result files are missing."""
     for mark in completions.glob("[0-9]*"):
         if not neighbors_path(search, *divmod(int(mark.name), others)).exists():
             mark.unlink()
@@ -333,7 +335,8 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
 
 
 def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> Iterator[Neighbors]:
-    """Yield, for each file of a side, the neighbors of its lines in all files of the other side."""
+    """Yield, for each file of a side, the neighbors of the file's lines in all files of the other
+    side."""
 
     def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):
@@ -356,6 +359,6 @@ def _hashes(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _line_numbers(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Return line numbers, counted through all files of a side."""
+    """Convert line indices within each file to line indices through all files of a side."""
     starts = np.cumsum([0, *(shard.lines for shard in side)])
     return np.concatenate([each + start for each, start in zip(rows, starts, strict=False)])

@@ -1,7 +1,7 @@
 """Sentence pairs with parses, to train syntactically controlled paraphrase models (thesis, 6.2.2).
 
-The columns are sentence1, sentence2, tree1, tree2, in a TSV file or a dataset. SCPN is trained to
-write sentence2 from sentence1 and tree2, and vice versa.
+The columns are sentence1, sentence2, tree1, tree2, in a TSV file or a dataset. SCPN learns to write
+sentence2 from sentence1 and tree2, and sentence1 from sentence2 and tree1.
 """
 
 from __future__ import annotations

@@ -20,13 +20,15 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
     """Yield the rows of a corpus in order, thousands at a time.
 
     Args:
-        path: A folder that `paraphrastic corpus make` wrote or that holds parquet files, a parquet
-            file, a folder of `save_to_disk`, or a TSV, CSV or JSON file (.gz, .xz). Reads the
-            columns `reference` and `translation`, or else two columns of text (`find_layout`).
+        path: A folder that `paraphrastic corpus make` or `Dataset.save_to_disk` wrote, a folder of
+            parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The two texts are
+            the columns `reference` and `translation`, or else two text columns found by
+            `find_layout`.
         columns: Further columns to read.
 
     Yields:
-        Rows with `reference`, `translation` and `columns`. Values of a TSV file are text.
+        Blocks of rows with `reference`, `translation` and `columns`. Values from a TSV file are
+        strings.
     """
     path = Path(path)
     files = _parquet_files(path)
@@ -42,11 +44,11 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
 def sample_rows(
     path: str | Path, most: int | None, columns: Sequence[str] = (), *, seed: int = 1
 ) -> list[Row]:
-    """Return a random sample of a corpus, in its order.
+    """Return a random sample of a corpus, in the order of the corpus.
 
     Args:
         path: As in `read_corpus`.
-        most: Size of the sample. None for all rows.
+        most: Maximum size of the sample. None for all rows.
         columns: As in `read_corpus`.
     """
     choice = random.Random(seed)
@@ -74,7 +76,7 @@ def number_of(row: Row, column: str) -> float | None:
 
 
 def numbers_of(column: str) -> Score:
-    """Return a `Step.score` function that reads the numbers in a column.
+    """Return a function from rows to the numbers in a column, for use as a score (`Step.score`).
 
     Example:
         >>> numbers_of("score")([{"score": "0.5"}, {"score": None}])

@@ -1,6 +1,7 @@
 """Keys of a recipe that makes a corpus of paraphrases.
 
-Defaults follow ParaNMT (thesis, 4.3) where it states them: beam size 12, the best translation.
+Defaults follow ParaNMT as far as the thesis (4.3) states them: beam size 12 and only the best
+translation.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class CorpusData:
 
 @dataclass(frozen=True)
 class EngineArguments:
-    """Translation engine, and its search or sampling."""
+    """Translation engine, with the settings of beam search or sampling."""
 
     kind: str = argument(
         "ctranslate2",
@@ -151,7 +152,7 @@ class EngineArguments:
 
 
 def split_command(command: str) -> list[str]:
-    """Split a command into a program and its arguments, or nothing if a quote is not closed."""
+    """Split a command into a program and its arguments. Return nothing if a quote is not closed."""
     try:
         return shlex.split(command)
     except ValueError:
@@ -250,11 +251,12 @@ class CorpusRecipe:
 
     @property
     def dealt_by(self) -> str:
-        """Side that chooses the task of a row, so that exact duplicates meet in one task."""
+        """Side whose hash determines the task of a row, so that exact duplicates get the same
+        task."""
         return dealing_side(self._scoring_steps(), is_bitext=self.is_bitext) or REFERENCE
 
     def models(self) -> Iterator[tuple[str, str]]:
-        """Yield the key and the name of each model of the steps and of a transformers engine."""
+        """Yield the key and the name of each model that the steps or a transformers engine use."""
         if self.is_bitext and self.engine.kind == "transformers":
             yield "engine.model", str(self.engine.model)
         for step in self._scoring_steps():
@@ -265,7 +267,7 @@ class CorpusRecipe:
         return make_steps([each for each in self.steps if TRANSLATE not in each])
 
     def _check_duplicates(self) -> None:
-        """Refuse several tasks if duplicates would not meet in one."""
+        """Raise an error for several tasks if duplicates could be in different tasks."""
         steps = self._scoring_steps()
         if dealing_side(steps, is_bitext=self.is_bitext) is None and self.make.tasks > 1:
             sides = [step.of for step in steps if isinstance(step, Duplicates)]

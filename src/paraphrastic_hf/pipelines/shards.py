@@ -1,4 +1,4 @@
-"""Parquet files of one task: kept rows, and rejects with their reasons."""
+"""Parquet files of one task: kept rows, and rejected rows with the reasons."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def row_schema(scores: Sequence[str]) -> pa.Schema:
 
 
 class ShardWriter:
-    """Writer of the files of one task, which appear together when all rows are written."""
+    """Writer of the files of one task. The files appear together when all rows are written."""
 
     def __init__(self, output: Path, task: int) -> None:
         self._places = {

@@ -1,7 +1,7 @@
-"""Stages of a task in datatrove: read, translate, the steps, write.
+"""Stages of a task in datatrove: reading, translation, one stage per step, writing.
 
 Stages pass on blocks of rows, because encoders and translation models are fast only on many rows. A
-stage moves the rows that it leaves out to the block's rejects, with the step, score and reason.
+stage moves rows that fail to the block's rejects, with the step, score and reason.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
 
 @dataclass
 class Block:
-    """Rows that pass through the stages."""
+    """Block of rows, kept and rejected, that passes through the stages."""
 
     rows: list[Row]
     rejects: list[tuple[Row, str, Rejection]] = field(default_factory=list)
@@ -55,7 +55,7 @@ Blocks = Iterator[Block]
 
 
 class Stage(PipelineStep):
-    """Stage that counts the rows it keeps and leaves out, and its time in seconds.
+    """Base of stages. It counts kept rows, rejected rows and seconds.
 
     Attributes:
         listener: Called with the number of rows of each finished block. Set in workers.
@@ -159,10 +159,10 @@ class Translate(Stage):
 
 
 class Judge(Stage):
-    """Run a step: write its score to the column of its name and reject rows out of bounds.
+    """Run a step: write the score to the step's column, and reject rows with a score out of bounds.
 
     Args:
-        step: The step. Its memory is limited to one task.
+        step: The step. It remembers rows (for duplicates) only within a task.
     """
 
     def __init__(self, step: Step) -> None:
@@ -217,7 +217,7 @@ def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
 
 
 class Write(Stage):
-    """Write a parquet file of the kept rows and one of the rejects, complete or not at all."""
+    """Write one parquet file of kept rows and one of rejected rows, complete or not at all."""
 
     def __init__(self, output: Path) -> None:
         super().__init__("write")

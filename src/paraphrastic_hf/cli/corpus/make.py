@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def summary(made: Made, output: Path) -> str:
-    """Return the rows that each step kept, or the number of unfinished tasks."""
+    """Describe how many rows each step kept, or how many tasks are unfinished."""
     if made.unfinished:
         return (
             f"{output}: {counted(made.unfinished, 'task')} running or failed (logs in "
@@ -107,7 +107,7 @@ def _load(name: str) -> CorpusRecipe:
 
 
 def _source_and_step_fields() -> Fields:
-    """The fields of a source and of every step, by the keys that the tables show."""
+    """Return the fields of a source and of every step, by the keys shown in the tables."""
     from paraphrastic_hf.config.recipe import key_paths
     from paraphrastic_hf.pipelines.recipe import BitextArguments
     from paraphrastic_hf.pipelines.steps.registry import STEPS

@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _name(path: str) -> str:
-    """Return the last part of a path without its endings."""
+    """Return the last part of a path without its file endings."""
     return Path(path).name.partition(".")[0] or path
 
 

@@ -21,11 +21,11 @@ Fields = Mapping[str, "Field[Any]"]
 def add_keys_option(
     parser: argparse.ArgumentParser, load: Callable[[str], Any], *, more: Callable[[], Fields]
 ) -> None:
-    """Add `--keys`, which prints the keys of the recipe that stands before it, and exits.
+    """Add `--keys`, which prints the keys of the recipe given before the option, and exits.
 
     Args:
-        load: Reads a recipe by its name or path.
-        more: Returns fields of keys that a recipe repeats, such as those of a source.
+        load: Function that reads a recipe by name or path.
+        more: Function that returns fields with repeated keys, such as the keys of a source.
     """
 
     class Keys(argparse.Action):
@@ -58,8 +58,8 @@ def key_tables(
 
     Args:
         fields: Fields made by `config.recipe.argument`, by dotted key.
-        values: Values to show, by key. Keys without one show their default.
-        group: The first part of the keys to show. None for all.
+        values: Values to show, by key. Keys without a value show their default.
+        group: First part of the keys to show. None for all keys.
     """
     groups: dict[str, dict[str, Any]] = {}
     for key, field in fields.items():

@@ -1,4 +1,5 @@
-"""Input and output of the commands: checks, tables of pairs, and files that are written whole."""
+"""Input and output of the commands: checks, tables of pairs, and output files that appear only when
+they are complete."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
 
 
 def check_inputs(*paths: str, tables: bool = False) -> None:
-    """Refuse input files that do not exist. `-` is standard input, which is read once."""
+    """Raise an error for input files that do not exist. Standard input (`-`) may be given only
+    once."""
     if paths.count("-") > 1:
         raise DataError("Only one input can be - (standard input). Name files for the others")
     for path in paths:
@@ -73,10 +75,10 @@ class PairLine(NamedTuple):
     """A row of a table of pairs.
 
     Attributes:
-        line: The line of a TSV file, without its end. For other tables, the two texts with a tab
-            between.
-        texts: The two texts. Empty if the row has none.
-        wrong: Reason that the row is not a pair, or None.
+        line: The line of a TSV file, without its line end. For other tables, the two texts with a
+            tab between them.
+        texts: The two texts. Empty if the row has no texts.
+        wrong: Reason why the row is not a pair, or None.
         is_header: Whether the row names the columns.
         place: File and line, or the number of the row.
     """
@@ -93,13 +95,13 @@ def pair_blocks(
 ) -> Iterator[list[PairLine]]:
     """Read the pairs of a table in blocks, one `PairLine` per row.
 
-    Standard error shows the columns that are read, if there are more than two, and the malformed
-    rows.
+    Malformed rows are reported on standard error. If a table has more than two columns, so are the
+    columns that are read.
 
     Args:
         path: A table as `io.pairs.open_table` takes it, or `-` for TSV on standard input.
-        size: Largest number of rows in a block.
-        bad_lines: `keep`, or `refuse` to raise at a blank or malformed line.
+        size: Maximum number of rows in a block.
+        bad_lines: `keep`, or `refuse` to raise an error at a blank or malformed line.
     """
     name, report = shown_input(path), RowReport()
     if path == "-" or not has_named_columns(Path(path)):
@@ -176,8 +178,8 @@ def column_blocks(
 
     Args:
         path: A TSV, CSV, JSON or parquet file, or a saved dataset.
-        column: Its name, or its number from 1.
-        size: Largest number of texts in a block.
+        column: Name of the column, or its number from 1.
+        size: Maximum number of texts in a block.
         bad_lines: `keep` to turn an unreadable row into an empty text, or `refuse`.
     """
     remarks = Remarks(path, refuse=bad_lines == "refuse")
@@ -197,18 +199,19 @@ def column_blocks(
 
 
 def tell_if_empty(path: str, lines: int, what: str) -> None:
-    """Print on standard error that the input was empty, if it had no line.
+    """Print on standard error that the input was empty, if it had no lines.
 
     Args:
-        path: The input, or `-`.
-        what: Name of the output of a line, such as `vector`.
+        path: The input, or `-` for standard input.
+        lines: Number of lines of the input.
+        what: Name of the output for a line, such as `vector`.
     """
     if not lines:
         print(f"{shown_input(path)} is empty: no {what} written", file=sys.stderr)
 
 
 def check_output(path: str, *, is_folder: bool = False) -> None:
-    """Refuse an output that cannot be written, without creating anything.
+    """Raise an error if an output cannot be written. Nothing is created.
 
     Args:
         path: A file or a folder, or `-` for standard output.
@@ -235,7 +238,7 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
 
 
 def holds_output(doing: str) -> Callable[[Run], Run]:
-    """Decorate a command to lock the folder of its `--output`, if given, while it runs.
+    """Decorate a command so that it locks the folder of `--output`, if given, while it runs.
 
     Args:
         doing: Activity such as `evaluating`, for the message of a second command.
@@ -260,11 +263,13 @@ def holds_output(doing: str) -> Callable[[Run], Run]:
 
 
 def refuse_overwriting(options: Mapping[str, Any]) -> None:
-    """Refuse to overwrite an input: a file that another option names, or a file inside a model or
-    corpus folder that one names.
+    """Raise an error if the output would overwrite an input of the command.
+
+    Inputs are the files that other options name, and all files in model or corpus folders that they
+    name.
 
     Args:
-        options: The values of a command's options by name. `output` is the output.
+        options: The values of the command's options by name, including `output`.
     """
     output = options.get("output")
     if not isinstance(output, str) or not os.path.isfile(output):
@@ -291,9 +296,10 @@ def is_stream(path: str) -> bool:
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """Open a text file for writing, which appears only once it is complete.
+    """Open a text file for writing. The file appears only when it is complete.
 
-    Its folder is created. A name in .gz, .xz or .bz2 is compressed. `-` is standard output.
+    Its folder is created if missing. The file is compressed if the name ends in .gz, .xz or .bz2.
+    `-` is standard output.
     """
     if path == "-":
         if sys.stdout is None:

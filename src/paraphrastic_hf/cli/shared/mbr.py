@@ -54,7 +54,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
 def decider(
     arguments: argparse.Namespace,
 ) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
-    """Return a function that chooses which translations of each line to print."""
+    """Return a function that chooses the translations to print for each line."""
     by_windows = arguments.metric_similarity == "windows"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):

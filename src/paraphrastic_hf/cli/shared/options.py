@@ -75,7 +75,7 @@ def add_data_option(parser: argparse._ActionsContainer, what: str) -> None:
     """Add `--data`.
 
     Args:
-        what: Its use, which follows "data folder: ".
+        what: Use of the data folder, printed after "data folder: " in the help.
     """
     parser.add_argument("--data", metavar="DIR", help=f"data folder: {what} (default: ${VARIABLE})")
 
@@ -119,7 +119,7 @@ def add_smaller_options(parser: argparse._ActionsContainer, model: str = "the mo
 
 
 def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
-    """Return the encoder with the dimension and precision that the options ask for."""
+    """Return the encoder with the dimension and precision that the options request."""
     for option in ("dimension", "precision"):
         wanted = getattr(arguments, option)
         if wanted is None:

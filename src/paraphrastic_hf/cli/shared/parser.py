@@ -14,7 +14,7 @@ OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # what other tools
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Adds the default to the help of an option, and names its value by its type."""
+    """Help formatter that shows the default of each option, and the type of its value."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help
@@ -29,7 +29,8 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _Joined(argparse._StoreAction):
-    """An option of several values, which may be repeated: its values are joined."""
+    """Action for an option with several values. If the option is repeated, the values are
+    joined."""
 
     def __call__(
         self,
@@ -49,13 +50,14 @@ class _Joined(argparse._StoreAction):
 class Parser(argparse.ArgumentParser):
     """Parser of the command line, or of one of its commands.
 
-    A command that sets the default `takes_overrides` gets unknown options back. Any other command
-    refuses them and suggests the nearest of its own.
+    A command that sets the default value `takes_overrides` receives unknown options. Any other
+    command refuses unknown options and suggests similar ones.
 
     Attributes:
         first_option: Other name of the first positional argument. `mine A B --model M` is
             `mine M A B`.
-        late_epilog: Makes the end of the help if that is slow. It is called for `--help` only.
+        late_epilog: Function that returns the end of the help, if this is slow. Called only for
+            `--help`.
     """
 
     first_option: str | None = None
@@ -100,7 +102,8 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        """Exit with a message, which suggests the option meant if a required one is missing."""
+        """Exit with a message. If a required argument is missing, suggest corrections of unknown
+        ones."""
         is_missing = message.startswith("the following arguments are required")
         unknown = [name for name in self._given if name.partition("=")[0] not in self._options()]
         super().error(message + (self._hint(unknown) if is_missing else ""))

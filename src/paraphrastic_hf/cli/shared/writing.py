@@ -95,11 +95,11 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
 
 
 def check_reconstruction(config: Mapping[str, Any], language: str | None) -> None:
-    """Refuse a language that a generative model does not write.
+    """Raise an error for a language that a generative model does not write.
 
     Args:
-        config: Its configuration. Empty if the model is not downloaded yet.
-        language: The language, or None if the model writes only one.
+        config: Configuration of the model. Empty if the model is not downloaded yet.
+        language: The language, or None, which is allowed if the model writes only one language.
     """
     from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
 
@@ -121,7 +121,7 @@ def write_lines(
 
 
 def _warn_of_columns(blocks: Iterable[list[str]], path: str) -> Iterator[list[str]]:
-    """Yield the blocks, and warn if all lines of the first have a tab."""
+    """Yield the blocks, and warn if all lines of the first block have a tab."""
     for number, block in enumerate(blocks):
         if not number and all("\t" in line for line in block):
             logger.warning(
@@ -174,7 +174,7 @@ def write_blocks(
 
 
 def print_written(output: IO[str], first: int, found: Iterable[list[GeneratedText]]) -> None:
-    """Print the sentences of some lines, the first of which has the number `first`."""
+    """Print the generated sentences of consecutive lines. The first line has the number `first`."""
     for number, sentences in enumerate(found, first):
         for sentence in sentences:
             if len(sentences) > 1:

@@ -1,6 +1,6 @@
 """Builders of bitext: your own files, the OPUS corpora, CzEng, Gigaword, Multi30k, dictionaries.
 
-A configuration is a pair of languages, which name the columns.
+A configuration is a pair of languages. The columns have the names of the languages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BitextCorpus(Corpus):
     DEFAULT_WRITER_BATCH_SIZE = 10_000
 
     def languages(self) -> tuple[str, str]:
-        """Return the names of the two columns. Two equal languages are numbered."""
+        """Return the names of the two columns: the languages, numbered if they are equal."""
         first, _, second = self.config.name.partition("-")
         if not first or not second:
             raise DataError(
@@ -51,7 +51,7 @@ class BitextCorpus(Corpus):
         return bitext(*self.languages())
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
-        """Yield rows in the form that `io/pairs.py` reads."""
+        """Yield rows in the form of `io/pairs.py`."""
         raise NotImplementedError
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
@@ -142,7 +142,7 @@ class Multi30k(BitextCorpus):
 
 
 class Freedict(BitextCorpus):
-    """Words and phrases of FreeDict's dictionaries, each with each of its translations.
+    """Words and phrases of FreeDict's dictionaries, one row for each translation.
 
     Reads the dictionaries of both directions, if found, and drops repeated pairs.
     """

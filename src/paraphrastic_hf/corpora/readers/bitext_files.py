@@ -1,6 +1,7 @@
 """Readers of bitext files: two aligned text files (Moses), TSV and TMX, in a folder or an OPUS zip.
 
-Every reader yields a place with two texts, or with a description of the fault (`io/pairs.py`).
+Every reader yields `(place, texts)` for a good row and `(place, reason)` for a bad row
+(`io/pairs.py`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
     """Yield the translation units of a TMX file that have both languages.
 
-    `en` matches any region. `en_gb` matches `en-GB`, else a variant without a region. If two
-    variants of a unit match both languages, the first is used for `first`.
+    `en` matches any region. `en_gb` matches `en-GB`, or a variant without region if there is no
+    `en-GB`. If two variants of a unit match both languages, the first variant is used for `first`.
     """
     number, encoding = 0, "utf-8"
     with open_lines(path) as file:
@@ -88,7 +89,7 @@ def _unit_sides(unit: ElementTree.Element, first: str, second: str) -> list[str]
 
 
 def _texts(element: ElementTree.Element) -> Iterator[str]:
-    """Yield the text inside an element, except inside formatting codes."""
+    """Yield the text inside an element, without the content of formatting codes."""
     yield element.text or ""
     for part in element:
         if _tag(part) not in NATIVE_CODES:
@@ -107,9 +108,9 @@ def _code(language: str) -> str:
 def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
     """Find and read the bitext of two languages in a folder.
 
-    Tries `*.en` with `*.fr`, such as OPUS's `Corpus.en-fr.en`, then a `.tmx` or `.tsv`. The name of
-    a TSV may give the order of its columns (`a.en-fr.tsv`). Case does not matter, and names may end
-    in .gz, .xz or .bz2.
+    For the languages `en` and `fr`, this looks for `*.en` with `*.fr`, such as OPUS's
+    `Corpus.en-fr.en`, then for a `.tmx` or `.tsv` file. The name of a TSV file may give the order
+    of its columns (`a.en-fr.tsv`). Case does not matter, and names may end in .gz, .xz or .bz2.
     """
     root = folder.roots[0]
     if root.is_file():

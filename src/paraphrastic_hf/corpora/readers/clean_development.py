@@ -1,8 +1,8 @@
 """Development pairs that are in no reported test set.
 
 STS-B dev shares 1,131 of its 1,500 pairs with STS 2012-2016. `reported_pairs.json` records the
-pairs to leave out, so that the set does not depend on the test sets at hand. To write it anew, run
-`python -m tests.corpora.test_clean_development`.
+pairs to leave out, so that the result does not depend on which test sets are available. To write
+the file again, run `python -m tests.corpora.test_clean_development`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ READERS = {"stsb": benchmark_rows, "sick": relatedness_rows, "annotated_ppdb": a
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
-    """Return a key that is equal for two copies of a pair.
+    """Return a key that is equal for all copies of a pair.
 
-    Ignores case, punctuation, spaces and the order of the texts, which differ between releases.
+    It ignores case, punctuation, spaces and the order of the texts, which differ between releases.
 
     Example:
         >>> pair_key("A man isn't singing.", "the man sings") == pair_key(
@@ -38,20 +38,21 @@ def pair_key(first: str, second: str) -> tuple[str, str]:
 
 
 def pair_digest(first: str, second: str) -> str:
-    """Return a short hash of a pair's key, so that the record holds no text."""
+    """Return a short hash of a pair's key, so that `reported_pairs.json` contains no text."""
     key = "\t".join(pair_key(first, second))
     return hashlib.blake2b(key.encode("utf-8"), digest_size=5).hexdigest()
 
 
 @cache
 def reported_pairs() -> frozenset[str]:
-    """Return digests of the pairs of the three sets that are used for testing or training."""
+    """Return the digests of those pairs of the three sets that are also used for testing or
+    training."""
     text = files("paraphrastic_hf.corpora.records").joinpath(RECORD).read_text(encoding="utf-8")
     return frozenset(json.loads(text))
 
 
 class CleanDevelopment(Corpus):
-    """Pairs of STS-B dev, SICK trial and Annotated-PPDB dev that are in no reported set."""
+    """Pairs of STS-B dev, SICK trial and Annotated-PPDB dev that are in no reported test set."""
 
     NAME = "clean_development"
     FEATURES = scored_pair()

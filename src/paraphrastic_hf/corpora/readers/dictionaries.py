@@ -1,15 +1,17 @@
 """Reader of dictd dictionaries, the format of FreeDict's free dictionaries (about 140 pairs).
 
-Each line of an `.index` has a headword and the position of its entry in the `.dict` or `.dict.dz`
-beside it. An entry is the headword with its pronunciation, then its senses, mostly one per line:
+Each line of an `.index` file has a headword and the position of its entry in the `.dict` or
+`.dict.dz` file beside it. An entry is the headword with its pronunciation, then its senses, mostly
+one per line:
 
     bowl /boul/ <n>
     1. fuente, pelvis
     2. (deep) cuenco
 
-Dictionaries differ otherwise, so text that may not be a translation is left out: brackets, cross
+Otherwise dictionaries differ, so text that may not be a translation is left out: brackets, cross
 references, examples, notes, and explanations of more than `MAX_WORDS` words. WikDict's
-dictionaries, made from Wiktionary, define each sense on the lines below its translations:
+dictionaries, made from Wiktionary, have the definition of a sense on the lines below its
+translations:
 
     Alper /"alper/ <pn>
     1. Alps
@@ -113,9 +115,10 @@ def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[st
 
 
 def _first_lines(senses: Sequence[str]) -> Iterator[str]:
-    """Yield the line of each sense that holds its translations.
+    """Yield the line with the translations of each sense.
 
-    A definition may begin with a number too, but not with the next sense's number.
+    From the second sense on, this line begins with the number of the sense. A line of a definition
+    may begin with a number too, but not with the next sense's number.
     """
     expected = 1
     for place, sense in enumerate(senses):
@@ -150,7 +153,8 @@ def _number(digits: str) -> int:
 
 
 def entries(index: Path) -> bytes:
-    """Return all entries of a dictionary, unpacked. Its description comes first."""
+    """Return all entries of a dictionary as unpacked text. The description of the dictionary comes
+    first."""
     for path in (index.with_suffix(".dict.dz"), index.with_suffix(".dict")):
         if path.is_file():
             try:

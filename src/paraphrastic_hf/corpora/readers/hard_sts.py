@@ -1,9 +1,10 @@
 """Hard STS: STS pairs with misleading word order and word choice (thesis, 5.6.3, Tables 47 to 49).
 
-The symmetric word error rate is over lower-cased Moses tokens. Percentiles are over all 13,294
-pairs of STS 2012-2016. Equal rates share their mean rank. Hard+ is gold 4 to 5 in the top fifth,
-Hard- gold 0 to 1 in the bottom fifth, as in Table 47 and the released lists (the text of 5.6.3
-swaps the names). The rows of Table 49 count each pair with its score once.
+The symmetric word error rate is computed on lower-cased Moses tokens, and ranked among all 13,294
+pairs of STS 2012-2016. Equal rates share their mean rank. Hard+ has pairs with gold scores 4 to 5
+and an error rate in the top fifth. Hard- has pairs with gold scores 0 to 1 and an error rate in the
+bottom fifth. The names follow Table 47 and the released lists (the text of 5.6.3 swaps them). The
+rows of Table 49 count repeated pairs with equal scores once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ NEGATIONS = frozenset(("not", "'t"))
 class HardSts(Corpus):
     """Hard STS and the splits of Table 49, made from the STS files.
 
-    `swer` is the symmetric word error rate, `percentile` its rank among all pairs, 0 to 100.
+    The column `swer` is the symmetric word error rate. `percentile` is its rank among all pairs, 0
+    to 100.
     """
 
     NAME = "hard_sts"
@@ -107,7 +109,7 @@ def symmetric_word_error_rate(first: Sequence[str], second: Sequence[str]) -> fl
     """Return the mean of WER(s1, s2) and WER(s2, s1) (thesis, footnote 17 of chapter 5).
 
     Returns:
-        0 for equal sentences. May exceed 1 if one sentence is much longer.
+        The rate, 0 for equal sentences. It may exceed 1 if one sentence is much longer.
 
     Example:
         >>> symmetric_word_error_rate(["a", "cat", "sleeps"], ["a", "dog", "sleeps"])

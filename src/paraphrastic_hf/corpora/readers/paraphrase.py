@@ -24,7 +24,7 @@ _FEATURE = re.compile(r"(\S+)=(\S+)")
 class TextFilterConfig(datasets.BuilderConfig):
     """Options of a corpus whose pairs can be filtered by their texts (`PairFilter`, `Sieve`).
 
-    `rejects` is a file for the pairs that the filter leaves out, with the reasons.
+    `rejects` is the file to which rejected pairs are written, with the reasons.
     """
 
     max_overlap: float | None = None
@@ -39,7 +39,8 @@ class TextFilterConfig(datasets.BuilderConfig):
         )
 
     def sieve(self, name: str, split: str | None = None) -> Sieve:
-        """Return a `Sieve` of these options. Each split has a file of rejects of its own."""
+        """Return a `Sieve` that applies these options. Each split has its own file of rejected
+        pairs."""
         rejects = None if self.rejects is None else Path(self.rejects)
         if rejects is not None and split is not None:
             rejects = rejects.with_stem(f"{rejects.stem}-{split}")
@@ -112,7 +113,11 @@ class ParaNmt(Corpus):
 
 @dataclass
 class PpdbConfig(ScoreFilterConfig):
-    """Options of PPDB: `word_pairs` keeps unique word pairs only, of `vocabulary` if given."""
+    """Options of PPDB.
+
+    `word_pairs` keeps only unique pairs of single words. If `vocabulary` is given, both words must
+    be in it.
+    """
 
     word_pairs: bool = False
     vocabulary: str | None = None
@@ -129,8 +134,8 @@ class WordPairsConfig(datasets.BuilderConfig):
 class Ppdb(Corpus):
     """PPDB 1.0 and 2.0 (thesis, 2.2.1): phrases, score, syntactic label, entailment.
 
-    `score` is the PPDB 2.0 score. For PPDB 1.0 it is the sum of -log p(e|f) and -log p(f|e),
-    negated: larger for better pairs. Rows keep the file's order, best first.
+    `score` is the PPDB 2.0 score. For PPDB 1.0 it is log p(e|f) + log p(f|e). Higher scores are
+    better. Rows keep the file's order, best first.
 
     `word_pairs=True` gives the training pairs of 3.5.2: no digits, no pair twice in either order,
     and no word outside `vocabulary` (a file whose lines start with a word).

@@ -49,9 +49,10 @@ class PavlickPpdb(Corpus):
 
 
 class Bigrams(Corpus):
-    """Mitchell and Lapata's bigrams (thesis, 3.5.6): one row per pair, with its mean rating.
+    """Mitchell and Lapata's bigrams (thesis, 3.5.6): one row per pair, with the mean rating.
 
-    Both splits have the same pairs, rated by 5 raters in validation and 13 others in test.
+    Both splits have the same pairs. Validation has the ratings of 5 raters, test those of 13 other
+    raters.
     """
 
     NAME = "bigrams"
@@ -70,7 +71,8 @@ class Bigrams(Corpus):
 
 
 class WordSimilarity(Corpus):
-    """Word similarity sets (thesis, 3.5.3), one per configuration, each on its own scale."""
+    """Word similarity sets (thesis, 3.5.3), one per configuration. The scale of the scores differs
+    between sets."""
 
     NAME = "wordsim"
     FEATURES = scored_pair()

@@ -1,6 +1,7 @@
-"""Builders of probing tasks: Conneau's, and the thesis's, made from any text (5.7.2).
+"""Builders of probing tasks: Conneau's tasks, and the thesis's tasks, which are made from any text
+(5.7.2).
 
-Also the training text of the 2017 paper's reference classifier (5.6.1).
+Also the builder of training text for the 2017 paper's reference classifier (5.6.1).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Example = tuple[str, str]
 
 
 class Probing(Corpus):
-    """Probing tasks (thesis, 5.7.2), one per configuration, with the labels of the files.
+    """Probing tasks (thesis, 5.7.2), one per configuration. Labels are as in the files.
 
     Reads SentEval's `task.txt` (split, label, sentence), or X-Probe's `task/va.txt` and
     `task/te.txt` (sentence, label), which have no training split.
@@ -70,9 +71,10 @@ def _translated(folder: Folder, task: str, part: str) -> Path:
 class MadeConfig(datasets.BuilderConfig):
     """Options of a task made from text.
 
-    `column` is a column of a TSV, from 0. `train_rows` and `test_rows` are sizes. Validation is as
-    large as test. `label_cap` is the most examples of one label over all splits (0: no cap; -1: the
-    task's own cap). `seed` is the seed of the sample.
+    `column` is the index of the text column in a TSV file. `train_rows` and `test_rows` are the
+    sizes of the splits, and validation is as large as test. `label_cap` is the maximum number of
+    examples with one label over all splits (0 for no maximum, -1 for the task's default). `seed` is
+    the seed of the sample.
     """
 
     column: int = 0
@@ -83,7 +85,7 @@ class MadeConfig(datasets.BuilderConfig):
 
 
 class MadeFromText(Corpus):
-    """Task made from the sentences of a file, or of the text files in a folder.
+    """Probing task made from the sentences in a file or in the text files of a folder.
 
     The same text, options and seed always give the same splits. If the text is too small, all
     splits shrink in proportion, with a warning.
@@ -93,7 +95,8 @@ class MadeFromText(Corpus):
     LABEL_CAP = 0
 
     def label_of(self, text: str) -> str | None:
-        """Return the group that a sentence counts for under the cap, or None if it is unusable."""
+        """Return the label or group whose size `label_cap` limits, or None if the sentence is
+        unusable."""
         raise NotImplementedError
 
     def examples(self, sample: list[Example]) -> list[Example]:
@@ -143,8 +146,8 @@ class MadeFromText(Corpus):
 class Punctuation(MadeFromText):
     """Punctuation number and punctuation first (thesis, 5.7.2).
 
-    `number` has the labels 1 to 10, and 11 for more marks, with at most 20,000 examples of each
-    over all splits. The label of `first` is the first mark.
+    The label of `number` is the number of marks, 1 to 10, or 11 for more. Each label has at most
+    20,000 examples over all splits. The label of `first` is the first mark.
     """
 
     NAME = "punctuation"
@@ -156,7 +159,7 @@ class Punctuation(MadeFromText):
 
     @property
     def LABEL_CAP(self) -> int:  # type: ignore[override]
-        """Most examples of a label. The thesis caps `number` only."""
+        """Default maximum number of examples with one label. The thesis limits only `number`."""
         return 20_000 if self.config.name == "number" else 0
 
     def label_of(self, text: str) -> str | None:
@@ -215,7 +218,8 @@ def _texts(folder: Folder) -> list[Path]:
 
 
 def _column(path: Path, column: int) -> Iterator[str]:
-    """Yield a column of a TSV, or the lines of a text. Rows without that column are skipped."""
+    """Yield a column of a TSV file, or the lines of a text file. Rows without the column are
+    skipped."""
     for number, line in iterate_lines(path):
         row = line.split("\t")
         if number == 1 and names_columns(row):
@@ -227,7 +231,8 @@ def _column(path: Path, column: int) -> Iterator[str]:
 def sample_examples(
     rows: Iterable[Example], most: int, total: int, seed: int, *, per_label: bool = False
 ) -> list[Example]:
-    """Sample examples without repeated texts: at most `most` of a label and `total` in all."""
+    """Sample examples with distinct texts: at most `most` per label and at most `total`
+    altogether."""
     choice = random.Random(seed)
     kept: dict[str, list[Example]] = {}
     counts: Counter[str] = Counter()
@@ -253,7 +258,8 @@ SIDES = REFERENCE, TRANSLATION = "reference", "translation"
 
 @dataclass
 class MachineTextConfig(MadeConfig):
-    """Options: `train_rows`, `test_rows` (also the size of validation), `seed` of the sample."""
+    """Options: `train_rows`, `test_rows` (also the size of validation), and the `seed` of the
+    sample."""
 
     train_rows: int = 80_000
     test_rows: int = 10_000
@@ -262,7 +268,7 @@ class MachineTextConfig(MadeConfig):
 class MachineText(MadeFromText):
     """Sentences labeled as reference or machine translation.
 
-    Both sides of randomly sampled pairs are used, so that the classes have equal size, and no pair
+    Both sides of randomly sampled pairs are used, so that the two classes have equal size. No pair
     is in two splits. The paper trains on 40,000 pairs and has 5,000 in each other split.
     """
 

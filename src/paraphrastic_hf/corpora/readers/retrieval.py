@@ -30,10 +30,11 @@ class Tatoeba(Corpus):
 
 
 class Bucc(Corpus):
-    """BUCC 2018 (thesis, 5.13.2): `gold` pairs with their texts, and both monolingual sides.
+    """BUCC 2018 (thesis, 5.13.2): the `gold` pairs, and both monolingual sides.
 
-    In `source` and `target` the other language's column is empty. `id` is the sentence's. Reads the
-    official names (`zh-en.training.zh`) and XTREME's (`zh-en.dev.zh`).
+    The splits `source` and `target` have one side each, and the column of the other language is
+    empty. `id` identifies the sentence. File names may be official (`zh-en.training.zh`) or
+    XTREME's (`zh-en.dev.zh`).
     """
 
     NAME = "bucc"

@@ -37,7 +37,8 @@ SUPERVISED_SPLITS = ("train", "validation", "test")
 class Sts(Corpus):
     """STS 2012-2016 (thesis, 2.1.1.1), one configuration per year.
 
-    `supervised` is 2012-2015 in three splits (Wieting and Gimpel, 2017, 4.3).
+    The configuration `supervised` has the data of 2012-2015 in three splits (Wieting and Gimpel,
+    2017, 4.3).
     """
 
     NAME = "sts"
@@ -62,9 +63,9 @@ class Sts(Corpus):
 def share_of(rows: list[Row], split: str, pairs: ScoredPairs) -> Iterator[Row]:
     """Return the rows of one split of a dataset: 40 % train, 10 % validation, the rest test.
 
-    The paper does not give the rows. Here each dataset is shuffled with a fixed seed. Validation
-    (1,207) and test (6,060) have the paper's sizes. Training has 4,841 rows. The paper's 4,481 must
-    be a typo.
+    The paper does not say which rows are in which split. Here each dataset is shuffled with a fixed
+    seed. Validation (1,207 rows) and test (6,060 rows) have the paper's sizes. Training has 4,841
+    rows. The number in the paper, 4,481, must be a typo.
     """
     order = list(range(len(rows)))
     random.Random(f"{pairs.group} {pairs.name}").shuffle(order)
@@ -120,7 +121,7 @@ class Sts17(Corpus):
 
 
 class StsBenchmark(Corpus):
-    """STS Benchmark, with genre and origin of each pair. Its files are TSV without quotes."""
+    """STS Benchmark, with genre and origin of each pair. The files are TSV without quotes."""
 
     NAME = "stsb"
     FEATURES = scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
@@ -173,7 +174,7 @@ class SickEntailment(Corpus):
 
 
 def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[str]]]:
-    """Yield line number, file and columns of SICK's official files."""
+    """Yield line number, file and columns of each row in SICK's official files."""
     stem = {"train": "train", "validation": "trial", "test": "test_annotated"}[split]
     path = folder.find(f"SICK_{stem}.txt")
     for number, row in table_rows(path, 5, header="pair_ID"):
@@ -187,8 +188,9 @@ def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[st
 class Twitter(Corpus):
     """PIT-2015 (thesis, 3.2.1): scores are the raters' votes, 0 to 5.
 
-    The training label `(3, 2)` means that three of five raters voted for a paraphrase. An expert's
-    label is a single digit. Test labels, in `test.label`, are from 0 to 1 and multiplied by 5.
+    The training label `(3, 2)` means that three of five raters voted for a paraphrase, so the score
+    is 3. An expert's label is a single digit. Test labels, in `test.label`, are from 0 to 1, and
+    are multiplied by 5.
     """
 
     NAME = "twitter"

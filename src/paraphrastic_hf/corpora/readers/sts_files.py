@@ -1,7 +1,7 @@
 """Readers of the official files of STS 2012-2017 and the STS Benchmark.
 
-`data_dir` holds the folders `sts12` to `sts17` and `stsbenchmark`, each as the organizers packed
-it. Unscored pairs (an empty line in a gold file) are skipped.
+`data_dir` holds the folders `sts12` to `sts17` and `stsbenchmark`, with the organizers' files.
+Pairs without a score (an empty line in a gold file) are skipped.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class ScoredPairs:
     """One similarity dataset.
 
     Attributes:
-        name: Such as `MSRpar` or `dev`.
-        group: Group it is averaged with: a year, `STS-B` or `STS17`.
+        name: Name of the dataset, such as `MSRpar` or `dev`.
+        group: Group of datasets that are averaged together: a year, `STS-B` or `STS17`.
         first: First text of each pair.
         second: Second text of each pair.
         scores: Human scores, 0 (different topics) to 5 (equivalent).
@@ -57,7 +57,8 @@ class ScoredPairs:
 
 
 def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
-    """Read the datasets of STS 2012-2016 (thesis, 2.1.1.1): 25, or 24 without STS13 SMT."""
+    """Read the datasets of STS 2012-2016 (thesis, 2.1.1.1): 25 datasets, or 24 if STS13 SMT is
+    missing."""
     return [pairs for year in STS_DATASETS for pairs in read_sts_year(data_dir, year)]
 
 
@@ -71,7 +72,8 @@ def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
 def read_sts17(
     data_dir: str | Path, tracks: Iterable[str] = tuple(STS17_TRACKS)
 ) -> list[ScoredPairs]:
-    """Read tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each. `en-en` is a development set."""
+    """Read tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each. `en-en` is the thesis's
+    development set."""
     roots = [Path(data_dir) / "sts17"]
     stems = {track: f"{STS17_TRACKS[track]}.txt" for track in tracks}
     return [
@@ -81,7 +83,7 @@ def read_sts17(
 
 
 def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
-    """Read one track of STS 2017 from its two files.
+    """Read one track of STS 2017 from the file of inputs and the file of gold scores.
 
     Track 6 has 500 inputs, but scores for the first 250 only.
     """
@@ -106,8 +108,8 @@ def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs
     """Read one dataset of a year. Return None if STS13 SMT is missing.
 
     Args:
-        year: Such as `2012`.
-        name: Such as `MSRpar`.
+        year: Year, such as `2012`.
+        name: Name of the dataset, such as `MSRpar`.
     """
     prefixes = ("STS2016", "STS") if year == "2016" else ("STS",)
     try:
@@ -131,7 +133,8 @@ def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
 def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
     """Find a file in a root, in its folder `original` (untokenized), or up to three folders deep.
 
-    `train` selects the files below a folder whose name contains "train", or all others.
+    With `train`, only files below a folder whose name contains "train" count, otherwise only other
+    files.
     """
     for root, name in product(roots, names):
         deeper = [path for depth in range(1, 4) for path in sorted(root.glob("*/" * depth + name))]

@@ -32,7 +32,8 @@ GUM_TEST = """
 
 
 class TreeCorpus(Corpus):
-    """Folder of bracketed trees. Tokens and tags are the leaves, without traces."""
+    """Base of treebanks in bracketed format. Tokens and tags are those of the leaves, without
+    traces."""
 
     PATTERN = ""
     FEATURES = parsed_sentence(tree=TEXT, document=TEXT)
@@ -63,7 +64,7 @@ class Treebank(TreeCorpus):
 
 
 class Gum(TreeCorpus):
-    """GUM's constituency trees. The split `gentle` has genres that training lacks."""
+    """GUM's constituency trees. The split `gentle` has genres that the training split lacks."""
 
     NAME = "gum"
     PATTERN = "**/const/*.ptb"
@@ -125,7 +126,7 @@ def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
     """Read the bracketed trees of a file.
 
     Yields:
-        Each tree as text on one line with single spaces, and parsed.
+        Each tree in two forms: as one line of text with single spaces, and parsed.
     """
     depth, start = 0, 0
     parts: list[str] = []
@@ -158,11 +159,11 @@ def parsed_sentences(
 ) -> list[Tree]:
     """Read and normalize the column `tree` of rows.
 
-    Skips sentences whose words are withheld: GUM has underscores for the words of Reddit texts.
-    Treebank quotes become plain ones (`"`).
+    Sentences with withheld words are skipped (GUM has underscores for the words of Reddit texts).
+    Treebank quotes become plain quotes (`"`).
 
     Args:
-        rows: Dicts, such as the rows of a `datasets.Dataset`.
+        rows: Dicts with the column `tree`, such as the rows of a `datasets.Dataset`.
     """
     trees = []
     for number, row in enumerate(rows):

@@ -17,7 +17,7 @@ class TaggedSentence:
     Attributes:
         words: Tokens of the corpus.
         tags: One tag per word.
-        document: Name of its document, empty if unknown.
+        document: Name of the sentence's document, empty if unknown.
     """
 
     words: list[str]
@@ -54,16 +54,17 @@ def tagged_sentences(
 def split_in_order(
     sentences: Sequence[TaggedSentence], shares: Sequence[float]
 ) -> list[list[TaggedSentence]]:
-    """Split a corpus in its order, between documents, as treebanks are split by section.
+    """Split a corpus into consecutive parts, without splitting a document.
 
     A part ends with the document in which its share of the sentences is reached.
 
     Args:
-        sentences: In the corpus's order. A sentence without a document is a document of its own.
-        shares: Share of each part but the last, from 0 to 1. The last part gets the rest.
+        sentences: Sentences in the corpus's order. A sentence without a document is a document of
+            its own.
+        shares: Share of each part except the last, from 0 to 1. The last part gets the rest.
 
     Returns:
-        One part more than `shares`.
+        The parts, one more than `shares`.
 
     Example:
         >>> texts = [TaggedSentence(["a"], ["DT"], name) for name in "uuvw"]

@@ -21,7 +21,7 @@ INFERENCE = ("entailment", "neutral", "contradiction")
 class TwoFiles(Corpus):
     """Corpus with one file per class and one text per line.
 
-    Empty lines, of which CR and MPQA have a few, are rows here, as in SentEval.
+    Empty lines count as rows, as in SentEval. CR and MPQA have a few.
     """
 
     LABELS: ClassVar[tuple[str, str]] = POLARITY
@@ -58,7 +58,8 @@ class Mpqa(TwoFiles):
 
 
 class Sst(Corpus):
-    """Stanford Sentiment Treebank: `binary` and `fine` sentences, or training `phrases`."""
+    """Stanford Sentiment Treebank: sentences with two labels (`binary`) or five (`fine`), or
+    training `phrases`."""
 
     NAME = "sst"
 
@@ -123,7 +124,7 @@ class Mrpc(Corpus):
 class Xnli(Corpus):
     """XNLI (thesis, 5.13.2): the official `xnli.dev.tsv`, or XTREME's `dev-en.tsv`.
 
-    XTREME's test files have no labels, so its only split is validation.
+    XTREME's test files have no labels, so XTREME has only the split validation.
     """
 
     NAME = "xnli"

@@ -1,8 +1,9 @@
 """Readers of word vectors in text format (GloVe, PARAGRAM, ParaNMT, word2vec) and of word lists.
 
-Each line holds a word and its numbers. The first line may give count and dimension (word2vec).
-Everything before the last `dimension` numbers is the word, since words may contain spaces
-(GloVe 840B, character n-grams). Lines are read one by one, and only requested words are parsed.
+Each line holds a word and the values of its vector. In word2vec's format the first line gives the
+number of words and the dimension. Everything before the last `dimension` values is the word,
+because words may contain spaces (GloVe 840B, character n-grams). Lines are read one by one, and
+only requested words are parsed.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ def read_vectors(
     """Yield the words and vectors, (dimension,) float32, of a file in its order.
 
     Args:
-        path: Text file, .gz, .xz, a .zip with one file in it, or `archive.zip/name` for one of
-            several.
-        wanted: Words to return. All if None. Numbers of other words are not parsed.
-        dimension: Numbers per vector. Taken from the first line if None.
+        path: Text file, .gz, .xz, or .zip with one file. `archive.zip/name` selects one of several
+            files in an archive.
+        wanted: Words to return. All if None. The values of other words are not parsed.
+        dimension: Values per vector. Taken from the first line if None.
         bad_rows: `refuse` stops at the first bad row or repeated word. `skip` drops bad rows and
             repeated words. `last` drops bad rows and yields repeated words again, so that the last
-            vector counts. A row is bad if it has more or fewer numbers, a number that is invalid or
+            vector counts. A row is bad if it has more or fewer values, a value that is invalid or
             not finite, or a word that is not UTF-8.
     """
     path = Path(path)
@@ -98,7 +99,8 @@ def read_vectors(
 def load_vectors(
     path: str | Path, *, bad_rows: str = "refuse", progress: bool = False
 ) -> tuple[list[str], np.ndarray]:
-    """Read all words of a file, each once, and their table, (words, dimension) float32."""
+    """Read a file of vectors. Return its distinct words, and the table, (words, dimension)
+    float32."""
     row_of: dict[str, int] = {}
     blocks: list[np.ndarray] = []
     rows = 0  # per block
@@ -160,7 +162,7 @@ def _vector(numbers: list[bytes]) -> np.ndarray:
 
 
 def _count_numbers(raw: bytes) -> int:
-    """Count the numbers at the end of a row, after at least one field for the word."""
+    """Count the values at the end of a row. At least the first field is the word."""
     fields = raw.split()
     count = 0
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
@@ -187,7 +189,8 @@ def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file as bytes, unpacked. From a .zip, open its only file or the one named after it."""
+    """Open a file as unpacked bytes. For a .zip, open its only file, or the file named in the path
+    after the .zip."""
     archive = next((p for p in (path, *path.parents) if p.suffix == ".zip" and p.is_file()), None)
     if archive is None:
         return open_lines(path)
@@ -210,15 +213,15 @@ def _open(path: Path) -> BinaryIO:
 
 
 def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int | None]:
-    """Read a list of words or phrases, with counts if it has any, in file order and each once.
+    """Read a list of distinct words or phrases in file order, with counts if the file has counts.
 
-    A line is a word, or a word, a space or tab, and its count. The first line determines which.
+    A line is a word, or a word, a space or tab, and a count. The first line determines the format.
 
     Args:
-        most: Read at most this many lines.
+        most: Maximum number of lines to read.
 
     Returns:
-        Counts by word, or None if the list has none.
+        The count of each word, or None for each word if the file has no counts.
     """
     words: dict[str, int | None] = {}
     has_counts = False

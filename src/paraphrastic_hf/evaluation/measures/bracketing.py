@@ -1,8 +1,9 @@
 """Labeled precision, recall and F1 of parsers (Black et al., 1991), with EVALB's usual settings.
 
 A bracket is a phrase label with its span of words. The root and parts of speech are not brackets.
-Punctuation (by the gold tags) is removed first, with phrases that contain nothing else. In a chain
-of phrases over the same words each one counts, also with equal labels. `PRT` equals `ADVP`.
+Punctuation (by the gold tags) is removed first, and so are phrases that contain only punctuation.
+In a chain of phrases over the same words each phrase counts, even if labels repeat. `PRT` equals
+`ADVP`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class BracketCounts:
-    """Counts of correct brackets. The properties are percentages, 0 without any bracket or
-    sentence.
+    """Counts of correct brackets.
+
+    The properties are percentages. They are 0 if there is nothing to count.
 
     Attributes:
         right: Number of brackets in both trees.
@@ -75,7 +77,7 @@ def count_brackets(
     """Compare trees of the same sentences bracket by bracket.
 
     Args:
-        without: Tags of the words to remove. Empty to keep punctuation.
+        without: Tags of the words to remove, by default punctuation. Empty to keep all words.
     """
     counts: Counter[str] = Counter()
     for tree, right in zip(found, gold, strict=True):
@@ -101,8 +103,8 @@ def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]
     """Return the label, first word and end of every phrase of a tree except its root.
 
     Args:
-        is_kept: Whether each word counts (default: all). Numbers skip the other words, and phrases
-            of only such words are left out.
+        is_kept: Whether each word counts (default: all). Other words are not counted in positions,
+            and phrases that consist of them are left out.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree

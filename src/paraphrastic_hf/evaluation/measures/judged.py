@@ -1,9 +1,9 @@
 """An encoder's results on each example of a dataset.
 
-Resampling the examples gives the interval of a score (thesis, 7.4). Exchanging the results of two
-encoders on some examples gives the p-value of their difference (`metrics/resampling.py`). `Judged`
-is for accuracies, F1 and other ratios of sums. `Ranked` is for correlations with scores, and for
-rankings of labeled pairs by cosine.
+Resampling the examples gives the confidence interval of a score (thesis, 7.4). Exchanging the
+results of two encoders on some examples gives the p-value of the difference between the encoders
+(`metrics/resampling.py`). `Judged` is for accuracies, F1 and other ratios of sums. `Ranked` is for
+correlations with scores, and for rankings of labeled pairs by cosine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EDGES = (0.025, 0.975)  # quantiles of a 95 % interval
 
 
 class Resampled(Protocol):
-    """One encoder's results on one dataset, example by example: `Judged` or `Ranked`."""
+    """Base of `Judged` and `Ranked`: one encoder's results on one dataset, example by example."""
 
     @property
     def group(self) -> str: ...
@@ -49,11 +49,11 @@ class Resampled(Protocol):
         """Return the score of each resample, (samples,), x 100.
 
         Args:
-            drawn: Numbers of the examples in each resample, (samples, examples).
+            drawn: Indices of the examples in each resample, (samples, examples).
         """
 
     def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of this and another encoder, each (exchanges,), x 100, after exchanges.
+        """Return the scores of this and another encoder after exchanges, (exchanges,) each, x 100.
 
         Args:
             is_other: Whether an example is exchanged, (exchanges, examples).
@@ -62,17 +62,18 @@ class Resampled(Protocol):
 
 @dataclass(frozen=True)
 class Judged:
-    """One encoder's results on one dataset, example by example.
+    """One encoder's results on one dataset, for scores that are ratios of sums.
 
-    The score is the total gain over the possible gain, averaged over the parts, x 100. An accuracy
-    has one part, and a possible gain of 1 per example. An F1 gains 2 for each pair that is found
-    and correct. Its possible gain is 1 for each found pair and 1 for each correct one.
+    The score is x 100 and averaged over parts. The score of a part is the total gain divided by the
+    total possible gain. An accuracy has one part, and a possible gain of 1 per example. For F1,
+    each found gold pair gains 2. The possible gain is 1 for each found pair plus 1 for each gold
+    pair.
 
     Attributes:
         group: Group of the dataset, such as `zero-shot gl az`.
         measure: Name of the score, such as `accuracy`.
-        gained: (parts, examples).
-        possible: (parts, examples).
+        gained: Gain of each example, (parts, examples).
+        possible: Possible gain of each example, (parts, examples).
     """
 
     group: str
@@ -91,7 +92,7 @@ class Judged:
 
     @property
     def _rows(self) -> np.ndarray:
-        """Return the statistics of the score, (examples, 2 * parts)."""
+        """Return the gains and possible gains of each example, (examples, 2 * parts)."""
         return np.concatenate([self.gained, self.possible]).T.astype(np.float64)
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
@@ -104,7 +105,7 @@ class Judged:
 
 
 def _share(sums: np.ndarray) -> np.ndarray:
-    """Return the score of summed `Judged._rows`. A part without possible gain counts as 0."""
+    """Return the score for sums of `Judged._rows`. A part with possible gain 0 scores 0."""
     gained, possible = np.split(sums, 2, axis=-1)
     shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
     return np.asarray(100 * shares.mean(-1))
@@ -117,8 +118,8 @@ class Ranked:
     Attributes:
         group: Group of the dataset, such as its year.
         measure: A key of `MEASURES`.
-        cosines: (pairs,).
-        gold: Scores, or labels 0 and 1, (pairs,).
+        cosines: Cosine of each pair, (pairs,).
+        gold: Human score of each pair, or label 0 or 1, (pairs,).
     """
 
     group: str
@@ -143,7 +144,7 @@ class Ranked:
         return 100 * MEASURES[self.measure](values[drawn], gold[drawn])
 
     def exchanged(self, other: Ranked, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of both encoders, each (exchanges,), x 100, after exchanges.
+        """Return the scores of both encoders after exchanges, (exchanges,) each, x 100.
 
         Cosines are first standardized, or ranked if only their order counts, because two encoders
         may have different scales. For correlations the test is therefore an approximation: 4 to 8 %
@@ -174,9 +175,10 @@ class JudgedTask:
     """A task of a suite with results for each example.
 
     Attributes:
-        rows: The task: scores from the encoder and the folder of official files.
-        judged: Results by example, for the datasets and measures that are compared. It raises the
-            same errors as the task.
+        rows: Function from the encoder and the folder of official files to scores, as in
+            `Suite.tasks`.
+        judged: Function with the same arguments that returns results by example, for the datasets
+            and measures that are compared. It raises the same errors as `rows`.
     """
 
     rows: Task
@@ -189,8 +191,8 @@ class JudgedTask:
 def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> np.ndarray:
     """Return the scores of random resamples of the examples, (samples,), x 100.
 
-    Equal seeds and numbers of examples give equal resamples, so the scores of two encoders are
-    paired.
+    Two calls with the same seed and number of examples draw the same resamples, so the scores of
+    two encoders are paired.
     """
     drawn = drawn_examples(len(judged), samples, seed)
     return np.concatenate([judged.resampled(each) for each in drawn])
@@ -219,8 +221,8 @@ def judged_p_value(
 ) -> float:
     """Compute the probability that equally good encoders differ at least as much as these two.
 
-    This is the paired permutation test of `metrics/resampling.py`. It exchanges the results on
-    examples.
+    This is the paired permutation test of `metrics/resampling.py`, which exchanges the two
+    encoders' results on some examples.
 
     Args:
         samples: Number of exchanges to draw for more than 20 examples, 1 or more.
@@ -244,7 +246,7 @@ def weighted_p_value(
 
     Args:
         samples: Number of exchanges to draw, 1 or more.
-        seed: Seed of the draws for the first dataset. Further datasets use the next numbers.
+        seed: Seed of the draws for the first dataset. The next dataset uses `seed` + 1, and so on.
     """
     differences: list[np.ndarray] = []
     for number, (weight, first, second) in enumerate(parts):
@@ -256,8 +258,10 @@ def weighted_p_value(
 
 
 def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of each row of predictions with its gold scores, (rows,), or 0 if
-    constant."""
+    """Return Pearson's r of each row of predictions with its gold scores, (rows,).
+
+    It is 0 if either is constant.
+    """
     sides = [each - each.mean(1, keepdims=True) for each in (values, gold)]
     squares = [np.square(each).sum(1) for each in sides]
     varies = np.ones(len(values), bool)
@@ -268,7 +272,7 @@ def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
 
 def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return Spearman's rho of each row, (rows,), as `pearson_rows` does."""
+    """Return Spearman's rho of each row, (rows,), with the arguments of `pearson_rows`."""
     from scipy import stats
 
     return pearson_rows(stats.rankdata(values, axis=1), stats.rankdata(gold, axis=1))
@@ -277,8 +281,8 @@ def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
 def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the average precision of each row of labeled pairs, (rows,), 0 to 1.
 
-    This is the mean precision at the positive pairs, sorted by decreasing value. Equal values share
-    one threshold. It is 0 without a positive pair.
+    This is the mean of the precision at each positive pair, with pairs sorted by decreasing value.
+    Equal values share one threshold. Without a positive pair the result is 0.
 
     Args:
         values: Cosines, or other numbers that rank the pairs, (rows, pairs).
@@ -293,7 +297,8 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the accuracy of each row of labeled pairs at its best threshold, (rows,), 0 to 1.
+    """Return the accuracy of each row of labeled pairs at the row's best threshold, (rows,), 0 to
+    1.
 
     A pair is classified as positive if its value reaches the threshold. The arguments are those of
     `average_precision`.
@@ -305,8 +310,10 @@ def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def best_threshold(ranked: Ranked) -> float:
-    """Return the threshold of the best accuracy: the lowest cosine classified as positive, else
-    1."""
+    """Return the threshold of the best accuracy: the lowest cosine that is classified as positive.
+
+    It is 1 if no pair is classified as positive.
+    """
     cosines = np.asarray(ranked.cosines, np.float64)
     _, right, is_last = _sorted(cosines[None], np.asarray(ranked.gold)[None])
     gained = np.where(is_last, 2 * right - np.arange(1, len(ranked) + 1), 0)[0]
@@ -314,8 +321,10 @@ def best_threshold(ranked: Ranked) -> float:
 
 
 def _sorted(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, each (rows, pairs): labels by decreasing value, their running sum, and whether the
-    next value is lower."""
+    """Return three arrays, (rows, pairs) each, with pairs sorted by decreasing value.
+
+    They are the labels, the running sum of the labels, and whether the next value is lower.
+    """
     order = np.argsort(-values, axis=1, kind="stable")
     labels, values = (np.take_along_axis(each, order, 1) for each in (labels, values))
     is_last = np.concatenate([np.diff(values) < 0, np.ones((len(values), 1), bool)], 1)

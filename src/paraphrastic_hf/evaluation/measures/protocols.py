@@ -35,7 +35,7 @@ def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
-    """Assign examples to folds with equal shares of every class, and return their folds,
+    """Assign examples to folds with equal shares of every class. Return the fold of each,
     (examples,)."""
     if len(labels) < folds:
         raise DataError(f"{folds} folds need at least {folds} examples, got {len(labels)}")
@@ -49,7 +49,9 @@ def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
 def nested_folds(
     features: np.ndarray, labels: np.ndarray, classes: int
 ) -> tuple[Classifiers, np.ndarray]:
-    """Fit a classifier for each of ten folds on the other nine, with C from ten folds of the nine.
+    """Fit ten classifiers, one for each fold, on the examples of the other nine folds.
+
+    C is chosen by cross-validation with ten folds within these nine.
 
     Returns:
         The ten classifiers, and the fold of each example, (examples,).
@@ -76,8 +78,7 @@ def nested_folds(
 def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
-    """Average the accuracies x 100 of the folds, each with the classifier that has not seen the
-    fold."""
+    """Return the mean accuracy x 100 over the folds, each with the classifier not fitted on it."""
     right, tested = held_out_hits(classifiers, fold, features, labels)
     return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
 
@@ -85,14 +86,15 @@ def held_out_accuracy(
 def held_out_hits(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the held-out examples that each fold's classifier labels correctly, and all held-out
-    ones, both (folds, examples) bool."""
+    """Return two masks, (folds, examples) bool: correctly labeled held-out examples, and all
+    held-out ones."""
     tested = fold == np.arange(len(classifiers))[:, None]
     return (labels == classifiers.classes(features).T) & tested, tested
 
 
 def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:
-    """Fit a classifier on a training set, with C from ten folds of it."""
+    """Fit a classifier on a training set, with C chosen by ten-fold cross-validation on this
+    set."""
     fold = stratified_folds(labels, FOLDS)
     regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
     found = fit(features, labels, classes, regressions).classes(features)
@@ -105,8 +107,8 @@ def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> C
 def fitted_by_validation(
     train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], classes: int
 ) -> Classifiers:
-    """Fit a classifier on training features and labels, with C from validation features and
-    labels."""
+    """Fit a classifier on a training set, with C chosen on a validation set (features and labels
+    each)."""
     everything = np.ones(len(train[1]), bool)
     fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
     right = fitted.classes(validation[0]) == validation[1][:, None]
@@ -114,7 +116,7 @@ def fitted_by_validation(
 
 
 def best_of(scores: np.ndarray) -> int:
-    """Return the index of the highest accuracy. Ties go to the first.
+    """Return the index of the highest accuracy, the first one if several are equal.
 
     Accuracies (0 to 1) are first rounded to hundredths of a percent, as in SentEval.
     """

@@ -18,7 +18,7 @@ class DatasetScore:
     """Correlations of cosines with gold scores on one dataset.
 
     Attributes:
-        group: The group that it is averaged with, such as its year.
+        group: Group of datasets that are averaged together, such as the year.
         pairs: Number of pairs.
         pearson: Pearson's r x 100.
         spearman: Spearman's rho x 100.
@@ -33,7 +33,7 @@ class DatasetScore:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """Correlations over all pairs of a group of datasets, such as a year.
+    """Correlations over all pairs of a group of datasets, such as those of one year.
 
     Attributes:
         pairs: Number of pairs.
@@ -60,7 +60,7 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
     Args:
         encode: A function from texts to vectors, (texts, dim), such as a model's `encode`.
-        suite: The datasets. Those of the same `group` are also scored together.
+        suite: The datasets. Datasets with the same `group` are also scored together.
     """
     datasets: list[DatasetScore] = []
     by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
@@ -91,8 +91,9 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
 
 def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
-    """Return the cosines of the pairs of each dataset, (pairs,). Every distinct text is encoded
-    once.
+    """Return the cosines of the pairs of each dataset, (pairs,).
+
+    Every distinct text is encoded once.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).

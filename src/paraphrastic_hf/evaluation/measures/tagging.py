@@ -32,15 +32,15 @@ class TagCounts:
 
     @property
     def unknown_accuracy(self) -> float:
-        """Return the percentage of unknown words with the correct tag, or 0 without any."""
+        """Return the percentage of unknown words with the correct tag, or 0 without unknown
+        words."""
         return 100 * self.unknown_correct / max(1, self.unknown_words)
 
 
 def count_right(
     found: Sequence[Sequence[str]], sentences: Sequence[TaggedSentence], known: Collection[str]
 ) -> TagCounts:
-    """Compare the predicted tags of each sentence with the gold ones. Words not in `known` are
-    unknown."""
+    """Compare predicted tags with gold tags. Words that are not in `known` count as unknown."""
     words = correct = unknown_words = unknown_correct = 0
     for tags, sentence in zip(found, sentences, strict=True):
         for tag, right, word in zip(tags, sentence.tags, sentence.words, strict=True):

@@ -35,11 +35,12 @@ def bucket_f1(
 ) -> dict[str, float]:
     """Return the F1 of the words of each bucket, x 100 (Table 70).
 
-    A word counts as correct as often as it occurs in the reference. Precision is over the bucket's
-    words in the outputs, recall over those in the references.
+    A word counts as correct at most as often as it occurs in the segment's reference. Precision is
+    the share of correct words among a bucket's words in the outputs. Recall is their share among
+    the bucket's words in the references.
 
     Args:
-        hypotheses: For each segment the words of the output, or words with tags.
+        hypotheses: The words of each segment's output. A word may be paired with a tag.
         bucket: Function from a word to its bucket, or to None to ignore the word.
 
     Returns:
@@ -67,8 +68,11 @@ def bucket_f1(
 
 
 def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
-    """Return a function from a word to its frequency bucket: 1, 2-5, 6-10, 11-100, 101-1000,
-    1001+ as in Table 70, or 0 for words without a count."""
+    """Return a function from a word to its frequency bucket.
+
+    The buckets are 1, 2-5, 6-10, 11-100, 101-1000, 1001+ as in Table 70, and 0 for words without a
+    count.
+    """
 
     def bucket(word: str) -> str:
         count = frequencies.get(word, 0)
@@ -85,12 +89,13 @@ def bucket_names() -> list[str]:
 
 
 def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
-    """Return the F1 of words by coarse part of speech, x 100 (Table 70). A correct word needs its
-    tag.
+    """Return the F1 of words by coarse part of speech, x 100 (Table 70).
+
+    A word is correct only if its part of speech is the same as in the reference.
 
     Args:
-        tag: Function from sentences of words to Penn Treebank or Universal Dependencies tags, such
-            as `Tagger.tag`.
+        tag: Function from sentences, as lists of words, to Penn Treebank or Universal Dependencies
+            tags, such as `Tagger.tag`.
     """
 
     def tagged(side: Words) -> list[list[tuple[str, str]]]:
@@ -103,15 +108,15 @@ def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
 
 
 def coarse(tag: str) -> str:
-    """Return the coarse part of speech of a tag."""
+    """Return the coarse part of speech of a Penn Treebank or Universal Dependencies tag."""
     return PENN.get(tag, tag)
 
 
 def repetition_rate(outputs: Words, order: int = 2) -> float:
     """Return the share of n-grams that occurred earlier in the same output, 0 to 100.
 
-    The thesis found its Turkish system worse by repetition (7.4.3). Compare with the rate of the
-    references, since some repetition is normal. The rate is 0 if no output is long enough.
+    The Turkish system of the thesis was worse because of repetition (7.4.3). Compare with the rate
+    of the references, since some repetition is normal. The rate is 0 if no output is long enough.
 
     Args:
         order: Words per n-gram, at least 1.
@@ -129,6 +134,6 @@ def repetition_rate(outputs: Words, order: int = 2) -> float:
 
 
 def length_ratio(outputs: Words, references: Words) -> float:
-    """Return the number of words in the outputs over that in the references."""
+    """Return the number of words in the outputs divided by the number in the references."""
     own, other = (np.array([len(words) for words in side]).sum() for side in (outputs, references))
     return float(own / other) if other else float("nan")

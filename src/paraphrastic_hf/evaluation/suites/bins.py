@@ -32,10 +32,11 @@ BENCHMARK = ("all", "captions", "no captions")  # Table 41
 def by_number(
     pairs: ScoredPairs, numbers: Sequence[int], bins: dict[str, tuple[int, int]], group: str
 ) -> list[ScoredPairs]:
-    """Group pairs into bins by a number, and return a dataset for each bin with pairs.
+    """Group pairs into bins by a number per pair, and return a dataset for each bin that has pairs.
 
     Args:
-        bins: The lowest and highest number of each bin, by name. Bins may overlap.
+        numbers: Number of each pair, such as its length in words.
+        bins: The lowest and highest number of each bin, by name of the bin. Bins may overlap.
     """
     found = []
     for name, (low, high) in bins.items():

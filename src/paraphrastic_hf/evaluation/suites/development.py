@@ -1,8 +1,9 @@
 """Development score for model selection, on pairs that are in no reported test set.
 
-It is the unweighted mean of Pearson's r x 100 on the remaining pairs of STS-B dev, SICK trial and
-Annotated-PPDB dev. Training keeps the checkpoint, and a search the settings, with the highest mean
-(`development: clean` in a recipe).
+It is the unweighted mean of Pearson's r x 100 on three sets: STS-B dev, SICK trial and
+Annotated-PPDB dev, without the pairs that are also in a test set. Training keeps the checkpoint
+with the highest score, and tuning keeps the settings with the highest score (`development: clean`
+in a recipe).
 """
 
 from __future__ import annotations

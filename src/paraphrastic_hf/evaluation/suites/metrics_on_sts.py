@@ -31,7 +31,7 @@ MEANS = "means of the years"  # group of the rows that the headline averages
 
 
 def sts_correlations(measure: Measure, data_dir: Path) -> list[Row]:
-    """Correlate metrics with human scores: Pearson's r x 100 by dataset, then the means of the
+    """Return Pearson's r x 100 of metrics with human scores: for each dataset, then the means of
     years."""
     rows: list[Row] = []
     for year in YEARS:

@@ -25,9 +25,10 @@ class PairsTask:
 
     Attributes:
         read: Function from the folder of official files to datasets.
-        measure: Correlation that the papers report, `pearson` or `spearman`. Results have both.
+        measure: Correlation that the papers report, `pearson` or `spearman`. Results contain both.
         has_whole: Whether all pairs of a group are also scored together.
-        more: Function from the encoder and a dataset's pairs to further scores.
+        more: Function that takes the encoder and the pairs of a dataset, and returns further
+            scores.
     """
 
     read: Callable[[Path], Sequence[ScoredPairs]]
@@ -36,7 +37,7 @@ class PairsTask:
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None
 
     def datasets(self, data_dir: Path) -> list[ScoredPairs]:
-        """Read the datasets that have pairs."""
+        """Read the datasets, without empty ones."""
         suite = list(self.read(data_dir))
         if not any(map(len, suite)):
             raise DataError(
@@ -61,7 +62,7 @@ class PairsTask:
         return rows
 
     def judged(self, encoder: Any, data_dir: Path) -> list[Ranked]:
-        """Return the results by example. It raises the same errors as a call."""
+        """Return the results by example. Raises the same errors as calling the task."""
         suite = self.datasets(data_dir)
         return [
             Ranked(pairs.group, pairs.name, self.measure, cosine, np.asarray(pairs.scores))

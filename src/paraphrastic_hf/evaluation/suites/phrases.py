@@ -19,7 +19,8 @@ SINGLE = "single ratings"
 
 
 def _single_ratings(kind: str) -> Task:
-    """Make a task for Spearman's rho x 100 with each single rating of a pair as an example."""
+    """Make a task that computes Spearman's rho x 100 over single ratings, not over a pair's mean
+    rating."""
 
     def task(encoder: Any, data_dir: Path) -> list[Row]:
         rows = corpus_rows(data_dir, "bigrams", kind.lower())

@@ -1,8 +1,8 @@
 """Probing: accuracy of classifiers on embeddings (thesis, 5.7.2, Tables 52 and 58).
 
-A model may consist of several encoders, listed in an attribute `encoders`, a mapping from names to
-objects with `encode`. Each is scored in its own group of the results. Generative models have their
-semantic and language encoders there, unless `latent` selects one.
+A model may consist of several encoders: its attribute `encoders` maps names to objects with
+`encode`. Each encoder is scored in its own group of the results. For generative models these are
+the semantic and the language encoders, unless `latent` selects one of them.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ Splits = dict[str, tuple[list[str], list[Any]]]
 def read_probe(task: str, data_dir: Path) -> Splits:
     """Read the texts and labels of `train`, `validation` and `test`.
 
-    X-Probe lacks a training split. Its validation split is cut into five parts, four of them for
-    training.
+    X-Probe lacks a training split, so four fifths of its validation split are used for training.
 
     Args:
         task: A key of `NAMES`.
@@ -73,7 +72,7 @@ def read_probe(task: str, data_dir: Path) -> Splits:
 
 
 def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits:
-    """Make a task from text, and return the texts and labels of `train`, `validation` and
+    """Make a probing task from text. Return the texts and labels of `train`, `validation` and
     `test`."""
     bitext = data_dir.parent / "train" / f"en-{'fr' if language == 'en' else language}"
     for path, column in (
@@ -123,7 +122,8 @@ def _columns(rows: Any) -> tuple[list[str], list[Any]]:
 
 
 def _numbers(labels: Sequence[Any], kinds: Sequence[Any]) -> np.ndarray:
-    """Number the labels from 0. Labels that training lacks get -1, which is never correct."""
+    """Map labels to indices. Labels that do not occur in training get -1, which is never
+    correct."""
     place = {label: i for i, label in enumerate(sorted(set(kinds)))}
     return np.array([place.get(label, -1) for label in labels])
 

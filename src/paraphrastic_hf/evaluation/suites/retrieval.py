@@ -30,16 +30,16 @@ BUCC_SCORES = {"cosine": "cosine", "distance": "distance", "ratio": "ratio"}
 def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]:
     """Score how often the nearest sentence by cosine is the translation.
 
-    A zero vector finds nothing. Ties go to the first sentence.
+    A zero vector finds nothing. Of equally near sentences the first is taken.
 
     Args:
         foreign: Embeddings of the foreign sentences, (sentences, dim).
         english: Embeddings of their translations, in the same order, (sentences, dim).
 
     Returns:
-        Figures x 100. `xx-en`: accuracy of finding English sentences for foreign ones. `en-xx`: the
-        reverse. `accuracy`: their mean. `MTEB F1`: F1 of xx-en with each English sentence as a
-        class, averaged over the classes.
+        Figures x 100. `xx-en`: accuracy of finding the English translation of foreign sentences.
+        `en-xx`: the reverse. `accuracy`: their mean. `MTEB F1`: F1 of xx-en with each English
+        sentence as a class, averaged over the classes.
     """
     number = len(foreign)
     found = nearest_sentences(foreign, english)
@@ -54,8 +54,8 @@ def nearest_sentences(foreign: np.ndarray, english: np.ndarray) -> np.ndarray:
     """Find the nearest English sentence of each foreign one by cosine, and the reverse.
 
     Returns:
-        Sentence numbers, (2, sentences), for foreign and for English sentences. A zero vector has
-        -1.
+        Indices of the nearest sentences, (2, sentences): English sentences for the foreign ones,
+        then the reverse. -1 for a zero vector.
     """
     sides = UnitRows(foreign, name="foreign"), UnitRows(english, name="English")
     found = np.full((2, len(foreign)), -1)
@@ -80,15 +80,14 @@ def _tatoeba_judged(encoder: Any, data_dir: Path) -> list[Judged]:
 
 
 def judged_translations(group: str, name: str, foreign: np.ndarray, english: np.ndarray) -> Judged:
-    """Return which sentences have their translation found. Each direction counts half."""
+    """Return which translations were found, as results by example. Each direction counts half."""
     found = nearest_sentences(foreign, english)
     right = (found == np.arange(found.shape[1])).mean(0, keepdims=True)
     return Judged(group, name, "accuracy", right, np.ones_like(right))
 
 
 def _encoded(encoder: Any, data_dir: Path) -> Iterator[tuple[str, str, list[np.ndarray]]]:
-    """Yield group, language, and the vectors of foreign and English sentences, for languages with
-    files."""
+    """Yield group, language, foreign vectors and English vectors, for each language with files."""
     groups = {language: group for group, names in THESIS_GROUPS.items() for language in names}
     is_found, missing = False, None
     for language in find_source("tatoeba").configs:
@@ -130,12 +129,13 @@ def _tatoeba_headline(rows: Sequence[Row]) -> dict[str, float]:
 def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
     """Return the threshold at which mined pairs have the highest F1.
 
-    It is midway between the lowest accepted score and the next lower one, or infinity if no
-    threshold finds a gold pair.
+    It is midway between the lowest accepted score and the next lower score. It is infinity if no
+    gold pair was mined.
 
     Args:
         score: The score of each mined pair, (pairs,).
         is_gold: Whether each mined pair is a gold pair, (pairs,).
+        gold: Number of gold pairs.
     """
     order = np.argsort(-score, kind="stable")
     score, hits = score[order], np.cumsum(is_gold[order])
@@ -160,11 +160,12 @@ def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float
 def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
     """Score mined pairs, with the threshold tuned on half of the source sentences.
 
-    The halves are the even and the odd source numbers. The threshold tuned on each half is applied
-    to the other, and the two results are averaged.
+    The halves are the sources with even and with odd indices. The threshold tuned on each half is
+    applied to the other half, and the two results are averaged.
 
     Returns:
-        Figures x 100: `F1`, `precision`, `recall`, and `best F1`, whose threshold is tuned on all.
+        Figures x 100: `F1`, `precision`, `recall`, and `best F1`, with a threshold tuned on all
+        sources.
     """
     is_gold = np.array(
         [
@@ -188,7 +189,7 @@ def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
 def bucc_judged(group: str, name: str, pairs: Pairs, gold: dict[int, int], sources: int) -> Judged:
     """Return the contribution of each source sentence to the `F1` of `bucc_scores`.
 
-    The pairs must be mined without a threshold, at most one per source.
+    The pairs must be mined without a threshold, with at most one pair per source.
     """
     wanted = np.full(sources, -1)
     wanted[list(gold)] = list(gold.values())
@@ -209,7 +210,8 @@ def bucc_judged(group: str, name: str, pairs: Pairs, gold: dict[int, int], sourc
 
 def _bucc(config: str) -> JudgedTask:
     def mined(encoder: Any, data_dir: Path) -> tuple[dict[str, Pairs], dict[int, int], int]:
-        """Pairs by how they are scored, the gold ones, and the number of source sentences."""
+        """Return the mined pairs by kind of score, the gold pairs, and the number of source
+        sentences."""
         first, second = config.split("-")
         vectors, numbers = [], []
         for split, language in (("source", first), ("target", second)):

@@ -1,8 +1,8 @@
 """Sentences encoded per second, by batch size (thesis, 5.3.1, Table 45).
 
-Only new text is timed. Averaging encoders of this package cache words. Before each repetition their
-cache is cleared and filled with the half of the sentences that is not timed, as after other text.
-Caches of other encoders and tokenizers cannot be cleared, which favors them.
+Averaging encoders of this package cache words, so only text that they have not seen is timed.
+Before each repetition the cache is cleared and filled with the half of the sentences that is not
+timed. Caches of other encoders and tokenizers cannot be cleared, which favors these.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def sentences_per_second(
     """Measure the speed of encoding: the median over repetitions, after one batch to warm up.
 
     Args:
-        batches: Batches of `size` sentences each. A repetition takes each at most once, until the
-            time is up. The next repetition continues after its last batch, cyclically.
+        batches: Batches of `size` sentences each. A repetition encodes batches until its time is
+            up, each batch at most once. The next repetition continues with the next batch,
+            cyclically.
         prepare: Called before each repetition, outside the measured time.
     """
     work(batches[0])
@@ -66,8 +67,8 @@ def read_sentences(data_dir: Path) -> tuple[list[str], list[str]]:
     """Read the distinct sentences of STS 2012-2016 in random order.
 
     Returns:
-        The half to fill the cache with, and the half to time, repeated to fill the largest batch if
-        needed.
+        The half of the sentences that fills the cache, and the half that is timed. The second half
+        is repeated if it is smaller than the largest batch.
     """
     found = [
         text
@@ -145,7 +146,8 @@ def machine(device: str) -> str:
 
 
 def _apart(encoder: Any) -> Any:
-    """Return an encoder that can be moved to a device, a copy if it is one of this package."""
+    """Return an encoder that may be moved to another device: a copy of an encoder of this package,
+    and any other encoder itself."""
     if not isinstance(encoder, SentenceEncoder):
         return encoder
     return SentenceEncoder(encoder.model_apart(), encoder.tokenizer)
@@ -158,7 +160,7 @@ def _torch_model(encoder: Any) -> Any:
 
 @contextmanager
 def _on(encoder: Any, device: str) -> Iterator[None]:
-    """Move the encoder's torch model, if any, to a device, and back at the end."""
+    """Move the encoder's torch model (if any) to a device, and move it back at the end."""
     needs_no_torch = isinstance(encoder, SentenceEncoder) and encoder.table() is not None
     model = None if device == "CPU" and needs_no_torch else _torch_model(encoder)
     if model is None:
@@ -173,7 +175,7 @@ def _on(encoder: Any, device: str) -> Iterator[None]:
 
 
 def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
-    """Return a function that encodes one batch, with a `batch_size` if `encode` accepts it."""
+    """Return a function that encodes one batch. It passes `batch_size` if `encode` accepts it."""
     try:
         takes_size = "batch_size" in inspect.signature(encoder.encode).parameters
     except (TypeError, ValueError):
@@ -185,8 +187,10 @@ def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
 def _prepared(
     encoder: Any, device: str
 ) -> tuple[Callable[[Batch], Any], Callable[[Any], Any]] | None:
-    """Return a function that tokenizes a batch and one that embeds the tokens, if they are
-    separate."""
+    """Return a function that tokenizes a batch and a function that embeds the tokens.
+
+    Return None if the encoder does not separate the two.
+    """
     import numpy as np
     import torch
 
@@ -212,7 +216,7 @@ def _prepared(
 
 
 def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
-    """Make a function wait for CUDA, which may still be running when it returns."""
+    """Wrap a function so that it returns only after CUDA has finished."""
     if device != "CUDA":
         return work
     import torch
@@ -226,8 +230,8 @@ def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Return for each device the speed from text by batch size, and from tokens in batches of
-    128."""
+    """Return, for each device, the speed from text for each batch size, and from tokens for batch
+    size 128."""
     figures = {}
     for row in rows:
         device = row.group.partition(",")[0]

@@ -40,7 +40,7 @@ CONVENTIONS = {
 
 
 def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the figures of the years, their average in four conventions, the mean of 22 datasets,
+    """Return the main figures: each year, the average by four conventions, the mean of 22 datasets,
     STS-B test and STS17 en-en."""
     single = [row for row in rows if row.name != WHOLE]
     whole = [row for row in rows if row.name == WHOLE]
@@ -65,7 +65,7 @@ def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
     gives NaN.
 
     Returns:
-        The mean under the name for the number of datasets, and NaN under the other names.
+        The mean, under the name that states the number of datasets. NaN under the other names.
     """
     found = {(row.group, row.name): row.scores["pearson"] for row in rows}
     wanted = [(year, name) for year in YEARS[:-1] for name in STS_DATASETS[year]]
@@ -79,8 +79,7 @@ def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _sick_and_twitter(encoder: Any, data_dir: Path) -> list[Row]:
-    """Return the scores of SICK and Twitter. A missing one is left out, which `mean_of_22`
-    handles."""
+    """Return the scores of SICK and Twitter, without those that are missing (see `mean_of_22`)."""
     rows: list[Row] = []
     for group, corpus in SICK_AND_TWITTER.items():
         try:
@@ -91,7 +90,8 @@ def _sick_and_twitter(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _of_22(mean: float, twitter: float) -> dict[str, float]:
-    """Return a published mean of 22 datasets, and the mean without Twitter computed from it."""
+    """Return a published mean of 22 datasets, and the mean of 21 datasets without Twitter, computed
+    from it."""
     return {ALL_22: mean, WITHOUT_TWITTER: (22 * mean - twitter) / 21}
 
 

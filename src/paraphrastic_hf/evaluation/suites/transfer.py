@@ -108,9 +108,9 @@ def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def score_distribution(scores: np.ndarray) -> np.ndarray:
-    """Return for each score the distribution over 1 to 5 with this mean, (examples, 5).
+    """Return the distribution over 1 to 5 whose mean is the score, for each score, (examples, 5).
 
-    Only the two neighboring whole numbers have a probability: 3.6 is 0.4 of 3 and 0.6 of 4.
+    Only the two neighboring integers have a probability: 3.6 gives p(3) = 0.4 and p(4) = 0.6.
 
     Args:
         scores: The scores, 1 to 5, (examples,).
@@ -124,7 +124,7 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
-    """Return F1 x 100 of the class 1, or 0 without any example or prediction of it."""
+    """Return F1 x 100 of class 1, or 0 if no example has class 1, predicted or gold."""
     both = int((found & gold).sum())
     either = int(found.sum() + gold.sum())
     return 200 * both / either if either else 0.0

@@ -1,7 +1,7 @@
 """SIM and SimiLE as translation metrics, compared with metrics that match words (thesis, Table 66).
 
-They are scored by Spearman's rho with human direct assessments of segments, averaged over language
-pairs.
+The score of a metric is Spearman's rho with human direct assessments of segments, averaged over
+language pairs.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
 
 
 def semantic_measure(encoder: Any) -> Measure:
-    """Return a function that computes SIM and, as far as the encoder allows, SimiLE and both by
-    windows.
+    """Return a function that computes SIM and SimiLE, by sentences and by windows.
 
-    SimiLE needs a tokenizer to measure lengths. Windows need an encoder that averages rows of a
-    table.
+    Metrics that the encoder does not support are left out. SimiLE needs a tokenizer to measure
+    lengths. Windows need an encoder that averages rows of a table.
     """
     scorers = {}
     for suffix, similarity in (("", "sentences"), (BY_WINDOWS, "windows")):

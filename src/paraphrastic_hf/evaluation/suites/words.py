@@ -19,7 +19,7 @@ from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
     """Return the percentage of distinct words without a token known to the encoder's tokenizer.
 
-    It is None if the tokenizer is not one of this package.
+    Return None if the tokenizer is not from this package.
     """
     tokenizer = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "keeps_to_words"):
@@ -46,7 +46,7 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
 
 
 def _are_unknown(tokenizer: Any, words: Sequence[str]) -> np.ndarray:
-    """Whether each word has no ids other than 0 (padding) and 1 (unknown), (words,)."""
+    """Return whether the only ids of each word are 0 (padding) and 1 (unknown), (words,)."""
     return np.array([not (ids > 1).any() for ids in tokenizer.encode_batch(words)], bool)
 
 

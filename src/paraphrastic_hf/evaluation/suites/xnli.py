@@ -1,9 +1,9 @@
 """XNLI: inference learned in English, tested in other languages (thesis, 5.13.2, Table 56).
 
 The development sets are parallel, line by line. A classifier is fitted on nine tenths of the
-English one and tested on the last tenth in every language. With so few examples the penalty
-matters, and with it the norm of the vectors, which differs between models by a factor of twenty.
-All vectors are therefore divided by the root mean square norm of the English ones.
+English set and tested on the last tenth in every language. With so few examples the penalty
+matters, and so does the norm of the vectors, which differs between models by a factor of up to
+twenty. All vectors are therefore divided by the root mean square norm of the English vectors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _task(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
-    """Return the correctly labeled pairs of every language with files, in ten folds."""
+    """Return which pairs are labeled correctly in each language with files, with ten folds."""
     english = read_columns("xnli", "en", "validation", data_dir)
     labels = np.array(english["label"])
     first, second = embed(encoder, english["sentence1"], english["sentence2"])

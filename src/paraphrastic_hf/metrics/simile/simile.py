@@ -1,4 +1,4 @@
-"""SimiLE as an `evaluate` metric: mean LP(r, h)^0.25 cos(g(r), g(h)) of segments.
+"""SimiLE as an `evaluate` metric: the mean of LP(r, h)^0.25 cos(g(r), g(h)) over segments.
 
 `evaluate` copies only this file. The metric itself is in the package `paraphrastic_hf`
 (`metrics/scorer.py`), which must be installed.
@@ -60,7 +60,7 @@ class Simile(evaluate.Metric):
     """SimiLE. `paraphrastic_hf.metrics.scorer.SimileScorer` documents the options of `compute`.
 
     A single process keeps its segments in memory, without lock files or cache. Several processes
-    synchronize in `cache_dir`, as every metric of `evaluate`, and process 0 gets the result.
+    synchronize in `cache_dir`, as for every metric of `evaluate`, and process 0 gets the result.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Simile(evaluate.Metric):
     def compute(
         self, *, predictions: Any = None, references: Any = None, **options: Any
     ) -> dict[str, Any] | None:
-        """Score the segments added before and those given here."""
+        """Score the segments that were added before, and those given here."""
         is_given = predictions is not None or references is not None
         if self.process_id == 0:
             self._scorer(options)  # check the options before adding segments

@@ -2,8 +2,8 @@
 
     g(x) = 1/n sum_i W[x_i]
 
-They differ only in their tokenizers. The weights are stored in the format of
-sentence-transformers' `StaticEmbedding`, or packed in one byte or half a byte per number.
+The four models differ only in their tokenizers. The table is stored in the format of
+sentence-transformers' `StaticEmbedding`, or packed with 8 or 4 bits per value.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class AveragingConfig(TableConfig):
     """Configuration of `AveragingModel`, with the settings of `TableConfig`.
 
     Args:
-        packed: Whether the file holds the table as `embedding.packed`, in one byte or half a byte
-            per number. False once loaded, because the table is then float32.
+        packed: Whether the weights file holds the table as `embedding.packed`, with 8 or 4 bits per
+            value. False once loaded, because the table is then float32.
     """
 
     model_type = "paraphrastic-averaging"
@@ -82,7 +82,7 @@ class AveragingModel(TableModel):
         """Load as in transformers, unpacking a packed table.
 
         Raises:
-            OSError: If the file is missing, or its table does not fit the config.
+            OSError: If the weights file is missing, or its table does not fit the config.
         """
         name = pretrained_model_name_or_path
         where = {key: kwargs[key] for key in HUB_OPTIONS if key in kwargs}

@@ -1,8 +1,8 @@
 """charCNN: convolution filters over characters with max pooling (thesis, 3.6.2; Kim, 2014).
 
-    g(x) = max over positions of f(filters), or a dense layer h(W [...] + b) over these
+    g(x) = max over positions of f(filters), or h(W [max of each filter] + b) with a dense layer
 
-With a word tokenizer it is the CNN of Kim (2014).
+f and h are activations. With a word tokenizer this is the CNN of Kim (2014).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ class CharCnnConfig(TableConfig):
     other, of Kim et al. (2015), has widths 1 to 6 with 25, 50, 75, 100, 125 and 150 filters.
 
     Args:
-        filter_widths: Widths, in tokens.
-        filter_counts: Filters of each width.
-        activation: f: `tanh` or `relu`.
-        dense_activation: h: `tanh`, `relu` or `linear`, or `none` without a dense layer.
+        filter_widths: Width of the filters of each group, in tokens.
+        filter_counts: Number of filters in each group.
+        activation: Activation of the filters (f above), `tanh` or `relu`.
+        dense_activation: Activation of the dense layer (h above), `tanh`, `relu` or `linear`.
+            `none` for no dense layer.
     """
 
     model_type = "paraphrastic-char-cnn"
@@ -62,7 +63,7 @@ class CharCnnConfig(TableConfig):
 
 
 class CharCnnModel(TableModel):
-    """Filters over token vectors, their maxima, and an optional dense layer.
+    """Convolution filters over token vectors, max pooling, and an optional dense layer.
 
     Initial weights are Glorot uniform, biases 0.
 

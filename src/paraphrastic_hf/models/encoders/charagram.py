@@ -2,8 +2,8 @@
 
     g(x) = h(b + sum over the n-grams of x that are in V of W[n-gram])
 
-The two differ in their training data, words or phrases. The tokenizer (`text/char_ngram.py`)
-defines V, the n-gram orders, and whether n-grams span spaces.
+h is an activation. CHARAGRAM is trained on words, CHARAGRAM-PHRASE on phrases. The tokenizer
+(`text/char_ngram.py`) defines the vocabulary V, the n-gram orders, and whether n-grams span spaces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class CharagramConfig(TableConfig):
     """Configuration of `CharagramModel`, with the settings of `TableConfig`.
 
     Args:
-        activation: h: `tanh` or `linear`, or `relu` for tagging (thesis, 3.7.3).
+        activation: Activation of the sum (h above), `tanh` or `linear`, or `relu` for tagging
+            (thesis, 3.7.3).
         presence: Count each distinct n-gram once, as in the released code. The thesis's equation
             counts occurrences.
     """
@@ -42,9 +43,10 @@ class CharagramConfig(TableConfig):
 
 
 class CharagramModel(TableModel):
-    """Sum of n-gram vectors, a bias, and h (thesis, section 3.6.2).
+    """Activation of a bias plus the sum of n-gram vectors (thesis, section 3.6.2).
 
-    The initial bias is 0. A text without known n-grams gets the zero vector, not h(b).
+    The initial bias is 0. A text without known n-grams gets the zero vector, not the activation of
+    the bias.
 
     Example:
         >>> model = CharagramModel(CharagramConfig(vocab_size=10, hidden_size=4))
@@ -69,7 +71,7 @@ class CharagramModel(TableModel):
             nn.init.zeros_(self.bias)
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the vectors to add up. With `presence` a repeated n-gram has the zero vector."""
+        """Return the vectors to add up. With `presence`, repeated n-grams have zero vectors."""
         kept = attention_mask.bool()
         weights = self._counted(input_ids[kept], kept.sum(1))
         return padded_from_flat(self.token_rows(input_ids[kept]) * weights.unsqueeze(1), kept)
@@ -81,7 +83,7 @@ class CharagramModel(TableModel):
         return self._compose(self.weighted_sum(ids, lengths, self._counted(ids, lengths)), lengths)
 
     def _counted(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Return 1 for each n-gram that counts and 0 for the others, (tokens,)."""
+        """Return the weight of each n-gram in the sum, 1 or 0, (tokens,)."""
         ones = self.embedding.weight.new_ones(len(ids))
         return ones * is_first(ids, lengths) if self.config.presence else ones
 
@@ -91,7 +93,7 @@ class CharagramModel(TableModel):
 
 
 def is_first(ids: Tensor, lengths: Tensor) -> Tensor:
-    """Whether each token, (tokens,), is the first of its id in its text.
+    """Return whether each token is the first in its text with its id, (tokens,).
 
     Example:
         >>> is_first(torch.tensor([5, 5, 5, 7]), torch.tensor([2, 2])).tolist()

@@ -1,5 +1,5 @@
-"""Encoders added or concatenated, and trained together (thesis, 4.5.6): WORD + TRIGRAM and
-WORD, TRIGRAM, LSTM-AVG.
+"""Several encoders trained together, with added or concatenated outputs (thesis, 4.5.6): WORD +
+TRIGRAM, and WORD, TRIGRAM, LSTM-AVG.
 
     g(x) = sum_k g_k(x)      or      g(x) = [g_1(x); g_2(x); ...]
 
@@ -28,7 +28,7 @@ class MixedConfig(PreTrainedConfig):
     Args:
         parts: Configurations of the parts, from `to_dict`.
         combine: `add` or `concatenate`.
-        vocab_size: Total number of rows.
+        vocab_size: Number of rows of all tables together.
         hidden_size: Number of dimensions of the combined vector.
         pad_token_id: Id of padding.
     """
@@ -73,7 +73,7 @@ class MixedConfig(PreTrainedConfig):
 
 
 class MixedModel(SentenceEncoderModel):
-    """Several encoders over one sequence of ids.
+    """Encoder that adds or concatenates the outputs of several encoders of one sequence of ids.
 
     Example:
         >>> from paraphrastic_hf.models.encoders.averaging import AveragingConfig
@@ -120,7 +120,7 @@ class MixedModel(SentenceEncoderModel):
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """A token's vector is zero in the dimensions of the parts it does not belong to."""
+        """Encode with every part. A token's vector is zero in the dimensions of other parts."""
         outputs = [
             part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
         ]
@@ -135,7 +135,7 @@ class MixedModel(SentenceEncoderModel):
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
-        """Yield each part with its own ids, renumbered from 0, and the mask of its tokens."""
+        """Yield each part, the ids of its tokens renumbered from 0, and their mask."""
         first = 0
         for part in self._models():
             last = first + part.config.vocab_size

@@ -1,7 +1,7 @@
 """Dense layers over an average: projection model and deep averaging network (thesis, 3.1.2).
 
 projection:  g(x) = W_p (1/n sum_i W[x_i]) + b
-DAN:         the same with f(...) after each of one or two layers (Iyyer et al., 2015)
+DAN:         the same with an activation f after each layer (Iyyer et al., 2015)
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class ProjectionConfig(TableConfig):
     """Configuration of `ProjectionModel`, with the settings of `TableConfig`.
 
     Args:
-        layers: 1 or 2. Both have `hidden_size` units.
-        activation: f: `linear` for a projection, `tanh` or `relu` for a DAN.
+        layers: Number of layers, 1 or 2, with `hidden_size` units each.
+        activation: Activation f, `linear` for a projection, `tanh` or `relu` for a DAN.
     """
 
     model_type = "paraphrastic-projection"

@@ -43,13 +43,14 @@ class RecurrentConfig(TableConfig):
     Args:
         cell: `lstm`, `rnn` or `identity_rnn`.
         activation: `tanh` or `relu`, for an RNN.
-        peepholes: Whether an LSTM's gates read its cell, as in the papers. Without them a GPU uses
-            torch's kernel.
-        output_gate: Whether an LSTM has an output gate. Thesis Table 2 has better results without.
+        peepholes: Whether an LSTM's gates read its cell, as in the papers. Without peepholes a GPU
+            uses torch's faster kernel.
+        output_gate: Whether an LSTM has an output gate. In Table 2 of the thesis, results are
+            better without it.
         bidirectional: Whether a second cell reads from the last token to the first.
-        merge: How the states of two directions are merged: `add` (thesis, 4.4), a `tanh` layer over
-            both (Wieting and Gimpel, 2017), or `concatenate`, with half of `hidden_size` each
-            (thesis, 4.9.2).
+        merge: How the states of two directions are merged. `add` (thesis, 4.4), `tanh` for a tanh
+            layer over both (Wieting and Gimpel, 2017), or `concatenate`, where each direction has
+            half of `hidden_size` (thesis, 4.9.2).
         pooling: `last`, `mean` or `max` of the states.
         recurrent_std: Standard deviation of initial recurrent weights. Biases start at 0.
     """
@@ -106,7 +107,7 @@ class RecurrentConfig(TableConfig):
 
 
 def check_merge(config: Any) -> None:
-    """Raise ValueError if a merge of two directions is set for one direction."""
+    """Raise ValueError if `merge` is set although there is only one direction."""
     if config.merge != "add" and not config.bidirectional:
         raise ValueError(
             f"merge ({config.merge!r}) needs two directions. Leave it out, or set "
@@ -115,7 +116,7 @@ def check_merge(config: Any) -> None:
 
 
 class RecurrentModel(TableModel):
-    """One or two recurrences over token vectors, pooled.
+    """Encoder with one or two recurrences over token vectors, and pooling of the states.
 
     Example:
         >>> config = RecurrentConfig(vocab_size=10, embedding_size=4, hidden_size=6)
@@ -170,15 +171,16 @@ def run_directions(
     layer: nn.Linear | None,
     places: Tensor | None = None,
 ) -> Tensor:
-    """Return the states, (tokens, dim), of one recurrence or of two merged, text after text.
+    """Return the states of one recurrence, or the merged states of two, (tokens, dim).
 
     Args:
-        cells: One or two recurrences.
-        rows: Token vectors, (tokens, dim), text after text. With `places`, of distinct tokens.
-        lengths: (batch,), 0 allowed.
+        cells: One recurrence, or two for both directions.
+        rows: Token vectors, (tokens, dim), text after text. With `places`, the vectors of the
+            distinct tokens, (distinct, dim).
+        lengths: Number of tokens of each text, (batch,). May be 0.
         merge: How two directions are merged.
         layer: Dense layer of the merge `tanh`.
-        places: Row of each token, (tokens,).
+        places: Index into `rows` for each token, (tokens,), text after text.
     """
     directions = []
     for cell, backward in zip(cells, (False, True), strict=False):

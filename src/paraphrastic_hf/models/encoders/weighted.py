@@ -2,8 +2,8 @@
 
     g(x) = 1/n sum_i a[x_i] W[x_i]
 
-The thesis freezes W (`training.freeze: tables`) to see how much of PARAGRAM-PHRASE is the weighting
-of words by their importance: most of it.
+The thesis freezes W (`training.freeze: tables`). The learned weights alone explain most of the gain
+of PARAGRAM-PHRASE.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from paraphrastic_hf.models.table import TableModel
 
 @strict
 class WeightedConfig(AveragingConfig):
-    """Configuration of `WeightedModel`, with the settings of an average."""
+    """Configuration of `WeightedModel`, with the settings of `AveragingConfig`."""
 
     model_type = "paraphrastic-weighted"
 

@@ -1,7 +1,8 @@
 """Bilingual generative transformer, its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
 
-A semantic encoder reads both languages. Each language also has its own encoder, for whatever does
-not translate. Every row of Table 48 is a choice of outputs and variables:
+A semantic encoder reads both languages. Each language also has its own encoder, for properties that
+translations do not share. The rows of Table 48 differ in the sentences that are written and in the
+latent variables:
 
 | row | reconstructs | translates | language variables | variational |
 |---|---|---|---|---|
@@ -38,9 +39,9 @@ class BGTConfig(LatentConfig):
 
     Args:
         reconstructs: Languages that are reconstructed from a sentence itself.
-        translates: Languages that are translated into, from the other one.
-        has_language_variables: Whether each reconstructed language has its own variable beside the
-            semantic one.
+        translates: Languages that are translated into, each from the other language.
+        has_language_variables: Whether each reconstructed language has its own variable besides the
+            semantic variable.
 
     Example:
         >>> BGTConfig(vocab_size=100, hidden_size=32).languages
@@ -82,7 +83,7 @@ class BGTConfig(LatentConfig):
 
 
 class BGTModel(LatentModel):
-    """Meaning and language in separate variables, learned from translations.
+    """Generative model that learns separate variables for meaning and language from translations.
 
     Example:
         >>> import torch

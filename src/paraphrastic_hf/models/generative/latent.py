@@ -1,9 +1,9 @@
 """Base of generative models of sentence pairs (thesis, 5.4, 5.5 and 5.10).
 
-A *variable* is a Gaussian vector that an encoder infers from a sentence. A sentence shares
-`semantic` with its translation. Some models also have one variable per language. A *task* writes a
-sentence from variables: `translate_fr` from the semantic one, `reconstruct_fr` from the French and
-the semantic one.
+A *variable* is a Gaussian vector that an encoder infers from a sentence. A sentence and its
+translation share the variable `semantic`. Some models also have one variable per language. A *task*
+writes a sentence from variables: `translate_fr` from `semantic`, `reconstruct_fr` from `semantic`
+and the French variable.
 
 As an encoder, the model returns the posterior mean of one variable, `semantic` by default
 (`read_variable`). transformers' `generate` runs any task: the variables take the place of the
@@ -52,7 +52,7 @@ class Side:
 
     Attributes:
         language: Language code.
-        ids: (batch, seq), with end marks, padded on the right.
+        ids: (batch, seq), including end marks, padded on the right.
         lengths: (batch,) tokens of each sentence, including the end mark. Keep it on the CPU, so
             that no step waits for a GPU.
         candidates: Vocabulary tokens to score. None for all.
@@ -78,13 +78,13 @@ class PairTerms:
     """Loss terms of a batch of pairs, as sums over the batch.
 
     Attributes:
-        nll: -ln p of the sentences that each task writes, in nats. With label smoothing e, times
-            1 - e for translations.
+        nll: -ln p of the sentences that each task writes, in nats. With label smoothing e, it is
+            multiplied by 1 - e for translations.
         smoothing: Second term of label smoothing, e times the mean of -ln p of all tokens, for
             each translation task. Empty without smoothing.
-        kl: KL(posterior || prior) of each variable, in nats. The semantic one is averaged over the
-            two sides if both are read.
-        posteriors: Every inferred variable, by name and index of the side.
+        kl: KL(posterior || prior) of each variable, in nats. For `semantic`, it is averaged over
+            the two sides if both are encoded.
+        posteriors: Posterior of each inferred variable, by its name and the index of the side.
         tokens: Number of tokens that each task predicted.
     """
 
@@ -107,8 +107,8 @@ class LatentOutput(Seq2SeqLMOutput):
 
     Attributes:
         last_hidden_state: As in `SentenceEncoderOutput`. None for a decoder.
-        sentence_embedding: As above.
-        pooler_output: As above.
+        sentence_embedding: As in `SentenceEncoderOutput`. None for a decoder.
+        pooler_output: As in `SentenceEncoderOutput`. None for a decoder.
     """
 
     last_hidden_state: Tensor | None = None
@@ -155,7 +155,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def encoder_of(self, variable: str) -> AnyInference:
-        """Return the encoder of a variable, with its maps to mean and log-variance."""
+        """Return the encoder of a variable, with the maps to mean and log-variance."""
         raise NotImplementedError
 
     def decoder_of(self, task: str) -> Decoder:
@@ -163,11 +163,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def scorer_of(self, task: str) -> Scorer:
-        """Return the output layer of a task, by default the decoder's own."""
+        """Return the output layer of a task. By default it belongs to the task's decoder."""
         return self.decoder_of(task).scorer
 
     def start_of(self, task: str) -> int:
-        """Return the first input of a decoder: the end mark, as in the released code."""
+        """Return the first input id of a task's decoder: the end mark, as in the released code."""
         return int(self.config.decoder_start_token_id)
 
     # -- a sentence encoder ------------------------------------------------------------------------
@@ -201,12 +201,13 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return other
 
     def posterior(self, variable: str, ids: Tensor, lengths: Tensor) -> Gaussian:
-        """Infer a variable of each text.
+        """Return the posterior of a variable for each text.
 
         Args:
             variable: One of `variables`.
             ids: (tokens,), text after text, with end marks.
-            lengths: (batch,), on any device. Length 0 gives mean 0.
+            lengths: Number of tokens of each text, (batch,), on any device. A text of length 0 gets
+                mean 0.
         """
         inference = self.encoder_of(variable)
         padding = Padding.of(lengths, ids.device)
@@ -249,7 +250,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return mean if self._offset is None else mean - self._offset * (lengths > 0)[:, None]
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Map each token's state to the mean's space. Their average is the sentence vector."""
+        """Map each token's state to the posterior mean's space. The sentence vector is the
+        average."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
         states = inference.encoder(input_ids[kept], Padding.of(kept.sum(1)))
@@ -266,7 +268,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return self.encoder_of(self.variable).encoder.table
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return the tables of encoders and decoders, and the output layers read by rows."""
+        """Return the tables of encoders and decoders, and output layers that are read row by
+        row."""
         tables = [self.encoder_of(name).encoder.table for name in self.variables()]
         for task in self.tasks():
             tables.append(self.decoder_of(task).table)
@@ -298,14 +301,14 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def side_of(
         self, variable: str, languages: Sequence[str], tasks: Sequence[str] | None = None
     ) -> int:
-        """Return the index of the side of a pair that a variable is inferred from.
+        """Return which side of a pair a variable is inferred from, 0 or 1.
 
-        For the semantic variable, return the first side that training infers it from.
+        If training infers the semantic variable from both sides, return the first of them.
 
         Args:
             variable: One of `variables`.
-            languages: Languages of both sides.
-            tasks: Tasks that need the variable. None for all tasks between the languages.
+            languages: Language of each side of the pair.
+            tasks: Tasks that read the variable. None for all tasks between the languages.
         """
         if variable != SEMANTIC:
             return languages.index(variable)
@@ -324,7 +327,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     @property
     def reads_both_sides(self) -> bool:
-        """Whether the semantic variable of a pair is inferred from either side in turn."""
+        """Whether reconstruction reads the semantic variable of either side of a pair, in turn."""
         return True
 
     # -- training ----------------------------------------------------------------------------------
@@ -339,17 +342,18 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     ) -> PairTerms:
         """Compute every loss term of a batch of pairs (thesis, 5.5 and 5.6.2).
 
-        The thesis feeds one side of a pair to the semantic encoder, alternating sides. Translation
-        needs both sides, so both are encoded here. Reconstruction reads one side in turn, as in the
-        thesis. The KL term weighs each side by how often it is chosen, which equals alternating, or
-        both equally if nothing is reconstructed. Translation and reconstruction share one draw per
-        sentence. The released code gives both the mean.
+        The thesis feeds one side of a pair to the semantic encoder, alternating sides. Here both
+        sides are encoded, because translation needs both. Reconstruction reads the side in
+        `chosen`, as in the thesis. The KL term weights each side by how often it is chosen, or both
+        sides equally if nothing is reconstructed. Translation and reconstruction use the same
+        sample of a sentence's variable. The released code uses the mean for both.
 
         Args:
             sides: Both sides of the pairs.
             chosen: (batch,) index of the side whose semantic variable serves reconstruction.
             smoothing: Label smoothing of the translation tasks, 0 to below 1.
-            sample: Draw variables from their posteriors. If False use the means, as released.
+            sample: Draw variables from their posteriors. If False, use the means, as the released
+                code does.
         """
         self.before_reading({"sides": sides})
         languages = [side.language for side in sides]
@@ -387,15 +391,16 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return [task for task in self.tasks() if language_of(task) in languages]
 
     def sides_read(self, task: str, variable: str, languages: Sequence[str]) -> list[int]:
-        """Return the sides that a task infers a variable from.
+        """Return the indices of the sides that a task infers a variable from.
 
-        A language variable comes from the side of its language, a translation's semantic variable
-        from the other side, and a reconstruction's from both in turn.
+        * A language variable: the side in that language.
+        * The semantic variable of a translation: the side that is not written.
+        * The semantic variable of a reconstruction: both sides, of which each pair uses one.
 
         Args:
             task: One of `tasks` that writes one of the languages.
             variable: A variable that the task writes from.
-            languages: Languages of both sides.
+            languages: Language of each side of the pair.
         """
         own = languages.index(language_of(task))
         if variable != SEMANTIC:
@@ -407,7 +412,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _posteriors(
         self, sides: Sequence[Side], tasks: Sequence[str]
     ) -> dict[tuple[str, int], Gaussian]:
-        """Infer every variable that some task reads, by variable and side."""
+        """Infer every variable that a task reads. Return the posteriors by variable and side."""
         languages = [side.language for side in sides]
         needed = dict.fromkeys(
             (variable, side)
@@ -436,7 +441,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         draws: Mapping[tuple[str, int], Tensor],
         chosen: Tensor,
     ) -> Tensor:
-        """Return v, (batch, latent), that a task writes from."""
+        """Return the drawn variables that a task writes from, concatenated, (batch, latent)."""
         parts = []
         for variable in self.variables_of(task):
             read = self.sides_read(task, variable, languages)
@@ -481,7 +486,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     # -- transformers' generate --------------------------------------------------------------------
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
-        """Return a module that turns a text into the variables of a task, for `generate`."""
+        """Return the encoder that `generate` calls. It infers the variables that a task reads."""
         return VariableReader(self)
 
     def get_output_embeddings(self) -> None:
@@ -490,7 +495,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def latent_of(
         self, task: str, input_ids: Tensor, attention_mask: Tensor | None = None
     ) -> Tensor:
-        """Return the means, (batch, latent), of the variables that a task writes from."""
+        """Return the concatenated means of the variables that a task writes from, (batch,
+        latent)."""
         kept = (torch.ones_like(input_ids) if attention_mask is None else attention_mask).bool()
         ids, lengths = input_ids[kept], kept.sum(1)
         names = self.variables_of(task)
@@ -499,7 +505,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def prepare_decoder_input_ids_from_labels(
         self, labels: Tensor, task: str | None = None
     ) -> Tensor:
-        """Return the decoder inputs for labels, (batch, seq), of a task, by default the first."""
+        """Return the decoder inputs, (batch, seq), for labels of a task (default: the first)."""
         known = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
         return self.shifted(known, self.named_task(task))
 
@@ -522,8 +528,9 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     ) -> LatentOutput | tuple[Any, ...]:
         """Encode texts, or write one text from another.
 
-        With labels, as from `Seq2SeqTrainer`, decoders read the means of the variables, without a
-        prior. That trains translation or an autoencoder. `pair_terms` has the full loss.
+        With labels, as from `Seq2SeqTrainer`, the loss is the cross-entropy alone and decoders read
+        the means of the variables. This trains a translator or an autoencoder. `pair_terms`
+        computes the full loss with the prior.
 
         Args:
             input_ids: (batch, seq) ids, or flat ids with `lengths`.
@@ -531,22 +538,23 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             pooled_only: Leave out `last_hidden_state`.
             return_dict: Return a tuple if False.
             lengths: (batch,) lengths of flat `input_ids`.
-            task: Task that writes, one of `tasks`. By default the first. Only with the arguments
-                below.
+            task: Task of the decoder, one of `tasks` (default: the first). Has no effect without
+                one of the arguments below.
             encoder_outputs: Variables as `last_hidden_state`, (batch, 1, latent). By default
                 inferred from the input.
             decoder_input_ids: (batch, seq) first tokens of the output.
-            decoder_attention_mask: Ignored, (batch, seq), because padding follows the output.
+            decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
             labels: (batch, seq) target tokens, -100 for padding.
             cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
 
         Returns:
-            Sentence embeddings, (batch, dim). With an argument after `task`, logits
-            (batch, seq, vocab), and with labels the mean loss.
+            Sentence embeddings, (batch, dim). Instead, if an argument after `task` is given,
+            logits, (batch, seq, vocab), and with labels also the mean loss.
 
         Raises:
-            ValueError: If the task is unknown, shapes do not match, or the decoder takes no cache.
+            ValueError: If the task is unknown, shapes do not match, or a cache is given to a
+                decoder without one.
 
         Example:
             >>> from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
@@ -612,7 +620,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
 
 class VariableReader(nn.Module):
-    """Encoder for `generate`. The list around the model keeps it from becoming a submodule."""
+    """Encoder that `generate` calls. The list around the model keeps it from becoming a
+    submodule."""
 
     main_input_name = "input_ids"
 

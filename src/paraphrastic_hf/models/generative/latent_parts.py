@@ -35,7 +35,7 @@ Decoder = TransformerDecoder | LstmDecoder
 
 
 def refuse_language(code: str) -> None:
-    """Raise ValueError for a language code that is empty or taken by the semantic variable."""
+    """Raise ValueError if a language code is empty or is the name of the semantic variable."""
     if code in ("", SEMANTIC):
         raise ValueError(f"languages must not contain '' or {SEMANTIC!r}, got {code!r}")
 
@@ -48,22 +48,22 @@ class LatentConfig(PreTrainedConfig):
         vocab_size: Number of tokens, including padding and the end mark.
         languages: Language codes, in the order of the sides of a pair.
         hidden_size: Dimensions of a latent variable and so of a sentence vector.
-        state_size: Dimensions of the states of encoders and decoders, even, for transformers a
-            multiple of `num_attention_heads`. `hidden_size` if None.
+        state_size: Dimensions of the states of encoders and decoders. Must be even, and for
+            transformers a multiple of `num_attention_heads`. `hidden_size` if None.
         encoder_kind: `transformer`, `lstm` (bidirectional) or `average` (of token vectors).
         encoder_layers: Blocks of a transformer encoder, 5 in the thesis.
         decoder_kind: `transformer` or `lstm`.
         decoder_layers: Blocks of a transformer decoder, 1 in the thesis.
         num_attention_heads: Attention heads per block.
         intermediate_size: Hidden units of a block's feed-forward layer.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
         latent_at: Where the variables enter a decoder: `word`, `hidden`, `attention`, `logit`
             (thesis, 5.9.1).
         is_variational: Whether training draws variables from their posteriors instead of using
             the means.
-        adds_average: Whether the average of the token vectors (SP, 5.1.1), times the square root of
-            their size, is added to the mean of the semantic variable. The encoder's own part is
-            then initially 0. In no paper. Needs `state_size` equal to `hidden_size`.
+        adds_average: Whether to add the average of the token vectors (SP, 5.1.1), times the square
+            root of their dimension, to the mean of the semantic variable. The encoder's output is
+            then initially 0. Needs `state_size` equal to `hidden_size`. In no paper.
         variable: Variable whose mean is the embedding, `semantic` or a language.
         is_centered: Whether a common vector is subtracted from semantic embeddings
             (`LatentModel.center_on`).
@@ -131,11 +131,11 @@ class LatentConfig(PreTrainedConfig):
 
 
 class Addition(Dense):
-    """Dense layer that is initially zero, whose output is added to something."""
+    """Dense layer with zero initial weights. Its output is added to an average (`adds_average`)."""
 
 
 def map_to_mean(config: LatentConfig, variable: str) -> nn.Module:
-    """Return the map of the mean state to a posterior's mean."""
+    """Return the layer that maps the mean state of an encoder to a posterior's mean."""
     if variable == SEMANTIC and config.encoder_kind == "average":
         return nn.Identity()
     is_added = variable == SEMANTIC and config.adds_average
@@ -150,10 +150,10 @@ def average_of(config: LatentConfig) -> AverageEncoder:
 
 
 class Inference(nn.Module):
-    """Encoder of one variable, and maps of its mean state to mean and log-variance.
+    """Encoder of one variable, with maps of the mean state to mean and log-variance.
 
-    The maps have no bias, as released. Models that are not variational have the map to the mean
-    too. In the thesis's appendix (5.9.1) the mean state itself is the embedding.
+    The maps have no bias, as in the released code. Models that are not variational keep the map to
+    the mean. In the thesis's appendix (5.9.1) the mean state itself is the embedding.
     """
 
     def __init__(self, config: LatentConfig, variable: str) -> None:
@@ -179,12 +179,13 @@ class Inference(nn.Module):
 
 @dataclass(frozen=True)
 class SharedInference:
-    """Inference of one variable with an encoder that infers others too.
+    """Inference of one variable with an encoder that other variables share.
 
     Attributes:
         encoder: The encoder for this variable.
         mean: Map of the mean state to the posterior's mean.
-        log_variance: Map to the logarithm of its variance. None if not variational.
+        log_variance: Map of the mean state to the logarithm of the posterior's variance. None if
+            not variational.
     """
 
     encoder: Purpose
@@ -194,11 +195,11 @@ class SharedInference:
 
 @dataclass(frozen=True)
 class Purpose:
-    """A shared encoder that infers one variable.
+    """A shared encoder, set to infer one of its variables.
 
     Attributes:
         shared: The encoder.
-        language: Index of the language whose variable to infer. None for the meaning.
+        language: Index of the language whose variable is inferred. None for `semantic`.
     """
 
     shared: SharedEncoder | AverageEncoder
@@ -217,7 +218,8 @@ AnyInference = Inference | SharedInference
 
 
 def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
-    """Return the token vectors, (tokens, dim), whose average `adds_average` adds to the mean."""
+    """Return the token vectors, (tokens, dim), whose average is added to the mean
+    (`adds_average`)."""
     if not isinstance(inference.mean, Addition):
         return None
     table = inference.encoder.table
@@ -225,7 +227,7 @@ def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
 
 
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
-    """Return a decoder for v of size `latent`, with extra start tokens after the vocabulary."""
+    """Return a decoder for v of size `latent`, with `starts` start tokens after the vocabulary."""
     shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
     if config.decoder_kind == "lstm":
         return LstmDecoder(config.vocab_size, config.width, latent, **shared)
@@ -244,8 +246,9 @@ def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
 def start_weights(module: nn.Module) -> None:
     """Initialize one module.
 
-    Dense layers are Glorot uniform with bias 0. Rows of tables and output layers are normal, of
-    length about 1 (released output layers are Glorot, about half as long).
+    Dense layers are Glorot uniform with bias 0. Rows of tables and of output layers are normal with
+    length about 1. The released code draws output layers from Glorot's distribution, with rows
+    about half as long.
     """
     if isinstance(module, Addition):
         nn.init.zeros_(module.weight)

@@ -1,8 +1,8 @@
 """Multilingual generative transformer and its ablations (thesis, 5.10 to 5.13).
 
-One encoder infers both the meaning of a sentence in any language and its language variable. One
-decoder writes every language, starting from a token that names it. The rows of Table 56 are choices
-of outputs and variables:
+One encoder infers the semantic variable of a sentence in any language, and its language variable.
+One decoder writes every language, starting from a token that names the language. The rows of Table
+56 differ in the sentences that are written and in the latent variables:
 
 | row | reconstructs | language variables | variational |
 |---|---|---|---|
@@ -46,11 +46,12 @@ class MGTConfig(LatentConfig):
         num_attention_heads: Attention heads per block, 16 in the thesis.
         intermediate_size: Hidden units of a block's feed-forward layer, 2,048 in the thesis.
         latent_at: Where the variables enter the decoder, `logit` in the thesis.
-        reconstructs: Whether each language is reconstructed, beside translation.
-        has_language_variables: Whether each language has its own variable for reconstruction,
-            beside the semantic one.
+        reconstructs: Whether the model also reconstructs each language, besides translating.
+        has_language_variables: Whether each language has its own variable, which reconstruction
+            reads besides the semantic variable.
         has_translation_scorer: Whether translation, which uses no language variable, has its own
-            output layer. If False, zeros replace the variable.
+            output layer. If False, it uses the other output layer, with zeros for the language
+            variable.
 
     Example:
         >>> MGTConfig(vocab_size=100, hidden_size=32, languages=["en", "fr", "de"]).latent_at
@@ -89,7 +90,7 @@ class MGTConfig(LatentConfig):
 
 
 class MGTModel(LatentModel):
-    """Meaning and language in separate variables, learned from translations between any languages.
+    """Generative model that learns separate variables for meaning and language, for any languages.
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
@@ -173,7 +174,7 @@ class MGTModel(LatentModel):
         return self.shared_decoder.scorer
 
     def start_of(self, task: str) -> int:
-        """Return the start token of the language, which follows the vocabulary."""
+        """Return the start token of the task's language, an id after the vocabulary."""
         return int(self.config.vocab_size) + self.config.languages.index(language_of(task))
 
     @property
@@ -216,7 +217,7 @@ class MGTModel(LatentModel):
     def add_language(self, code: str) -> None:
         """Add a language before further training: an encoder vector and a start token.
 
-        Both are initialized to the mean of the other languages'.
+        Both are initialized to the mean over the other languages.
 
         Args:
             code: Language code.
@@ -242,7 +243,7 @@ class MGTModel(LatentModel):
 
 
 def _with_row(table: nn.Embedding, others: int) -> nn.Embedding:
-    """Return the table with one more row, the mean of the last `others` rows."""
+    """Return the table with one more row: the mean of the last `others` rows."""
     rows: Tensor = table.weight.detach()
     grown = nn.Embedding(len(rows) + 1, rows.shape[1], device=rows.device, dtype=rows.dtype)
     grown.sparse = table.sparse

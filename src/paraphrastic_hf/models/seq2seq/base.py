@@ -47,7 +47,7 @@ class DecoderInputs(NamedTuple):
 
     Attributes:
         ids: (batch, seq), decoder input ids.
-        is_token: False for padding of the source, (batch, source).
+        is_token: (batch, source), False for padding of the source.
         cache: Self-attention cache with the states of earlier steps, or None.
         returned: Cache to return, as transformers passed it, or None.
     """

@@ -1,7 +1,7 @@
-"""Cache argument of models that generate (thesis, 4.6, 5.4, 6.3 and 7.3), under both of its names.
+"""Cache argument of models that generate (thesis, 4.6, 5.4, 6.3 and 7.3), accepted under two names.
 
 transformers 5.24 calls the argument `cache`. Earlier versions and callers use `past_key_values`.
-Outputs take it by position, which has not changed.
+Outputs hold the cache at the same position in all versions.
 """
 
 from __future__ import annotations

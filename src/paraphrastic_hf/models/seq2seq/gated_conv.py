@@ -1,10 +1,10 @@
 """Gated convolutional encoder-decoder (Gehring et al., 2017; thesis, 7.3), which the thesis trains
 by minimum risk.
 
-The encoder outputs keys, and values, which are the keys plus the input embeddings. In
-`encoder_last_hidden_state` they are concatenated, (batch, seq, 2 * embedding_size), so `generate`
-needs no changes. During generation each decoder layer keeps the states in reach of its window, in
-a sliding window of transformers' cache.
+The encoder outputs keys and values. Values are the keys plus the input embeddings.
+`encoder_last_hidden_state` concatenates both, (batch, seq, 2 * embedding_size), so `generate` needs
+no changes. During generation each decoder layer keeps the states that its window covers, in a
+sliding window of transformers' cache.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class GatedConvConfig(Seq2SeqConfig):
     Args:
         vocab_size: Number of tokens of both languages, including padding and the end mark.
         hidden_size: Dimensions of a token's state.
-        embedding_size: Dimensions of a token's and a position's vector.
+        embedding_size: Dimensions of the vectors of tokens and positions.
         encoder_layers: Number of convolutions of the encoder.
         decoder_layers: Number of convolutions of the decoder, each with attention.
         kernel_width: Tokens per window, odd.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
         tie_word_embeddings: Whether encoder, decoder and output layer share one table.
     """
 
@@ -143,7 +143,7 @@ class GatedConvModel(Seq2SeqModel):
             input_ids: (batch, source) ids, padded on either side. Sources may be empty.
             attention_mask: (batch, source), 1 for a token. All ones if None.
             decoder_input_ids: (batch, seq) first tokens of the output. From labels if None.
-            decoder_attention_mask: Ignored, (batch, seq), because padding follows the output.
+            decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
             encoder_outputs: Output of the encoder, instead of `input_ids`.
             labels: (batch, seq) target tokens, -100 to ignore.
             cache: Cache of earlier generation steps.
@@ -192,7 +192,7 @@ class _Encoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
     ) -> BaseModelOutput:
-        """Return keys and values of every token, (batch, source, 2 * embedding_size)."""
+        """Return key and value of every token, (batch, source, 2 * embedding_size)."""
         is_token = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         places = (is_token.long().cumsum(1) - 1).clamp(min=0)
         ids = input_ids.masked_fill(is_token == 0, 0)

@@ -28,11 +28,12 @@ class LanguageModelConfig(PreTrainedConfig):
 
     Args:
         vocab_size: Number of tokens, including padding and marks.
-        hidden_size: Dimensions of a token's state, even, a multiple of `num_attention_heads`.
+        hidden_size: Dimensions of a token's state. Must be even and a multiple of
+            `num_attention_heads`.
         num_hidden_layers: Number of transformer blocks.
         num_attention_heads: Attention heads per block.
         intermediate_size: Hidden units of a block's feed-forward layer.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
         use_cache: Whether generation keeps the states of earlier tokens.
         tie_word_embeddings: Whether the output layer is the embedding table.
         pad_token_id: Id of padding.
@@ -63,7 +64,7 @@ class LanguageModelConfig(PreTrainedConfig):
 
 
 class LanguageModel(ParaphrasticModel, GenerationMixin):
-    """Model of each token of a sentence given the tokens before it.
+    """Causal transformer that predicts each token of a sentence from the tokens before it.
 
     Example:
         >>> config = LanguageModelConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1)
@@ -134,15 +135,16 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         """Return the logits of the next token.
 
         Args:
-            input_ids: (batch, seq) ids, padded on either side with a mask, on the right without.
+            input_ids: (batch, seq) ids. With a mask they may be padded on either side, without one
+                only on the right.
             attention_mask: (batch, seq), or with a cache (batch, seq so far), 1 for a token.
             labels: (batch, seq), the ids themselves, -100 to ignore.
             cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
             position_ids: (batch, seq) positions from 0. Computed if absent.
             logits_at: (batch, seq) bool. In training, compute only these logits.
-            logits_to_keep: In generation, compute only this many last logits, or the logits at
-                positions, (positions,). 0 for all.
+            logits_to_keep: In generation, compute only the logits of this many last positions, or
+                of the positions given, (positions,). 0 for all.
             return_dict: Return a tuple if False.
 
         Returns:
@@ -190,7 +192,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         position_ids: Tensor | None,
         known: int,
     ) -> Tensor:
-        """Return table rows (scaled to numbers of about 1) plus positions, (batch, seq, dim)."""
+        """Return table rows, scaled to values of about 1, plus positions, (batch, seq, dim)."""
         size = self.config.hidden_size
         if position_ids is None and attention_mask is not None:
             position_ids = (attention_mask.long().cumsum(1) - 1).clamp(min=0)[:, known:]

@@ -1,7 +1,7 @@
 """transformers' Marian (Junczys-Dowmunt et al., 2018) for training.
 
-Saved models are stock `MarianMTModel`, which load without this package and which CTranslate2
-converts. The last row of the table is padding, and every translation starts from its zeros.
+Saved models are stock `MarianMTModel`: they load without this package, and CTranslate2 converts
+them. The last row of the table is padding, a zero vector, from which every translation starts.
 Training leaves that row and padded positions out of the logits.
 """
 
@@ -15,7 +15,7 @@ from paraphrastic_hf.models.seq2seq.stock import TrainedStock
 
 
 class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
-    """Marian with the interface that training needs, and faster products and dropout.
+    """Marian with the interface that training needs, and faster matrix products and dropout.
 
     Parameters keep their stock names.
 

@@ -1,10 +1,10 @@
 """Paraphrase generator (thesis, 4.6): a bidirectional LSTM encoder, and a two-layer LSTM decoder
 with bilinear attention.
 
-The thesis gives no sizes. The defaults are SCPN's (6.3.1, released code), on which `scpn.py`
-builds. The decoder starts from the mean of the encoder's output, which no paper specifies. During
-generation, the states and cells of the last step are kept in a sliding window of transformers'
-cache, so beam search and sampling need no extra code.
+The thesis gives no sizes, so the defaults are those of SCPN (6.3.1, released code). `scpn.py`
+extends this model. The decoder starts from the mean of the encoder's output, which no paper
+specifies. During generation, the states and cells of the last step are kept in a sliding window of
+transformers' cache, so beam search and sampling need no extra code.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoder
 class ParaphraserConfig(Seq2SeqConfig):
     """Configuration of a `ParaphraserModel`, with the settings of `Seq2SeqConfig`.
 
-    `max_position_embeddings` only limits the texts of `Translator`, since an LSTM has no limit.
+    `max_position_embeddings` limits only the texts that `Translator` reads. An LSTM has no limit.
 
     Args:
-        vocab_size: Number of tokens of source and output.
+        vocab_size: Number of tokens in the vocabulary that source and output share.
         embedding_size: Dimensions of a token's vector.
-        hidden_size: Dimensions of a state of the decoder and of either direction of the encoder.
+        hidden_size: Dimensions of a decoder state, and of a state of each encoder direction.
         decoder_layers: Number of LSTM layers of the decoder.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
         tie_word_embeddings: Whether the output layer is the embedding table.
     """
 
@@ -54,7 +54,7 @@ class ParaphraserConfig(Seq2SeqConfig):
 
     @property
     def sliding_window(self) -> int:
-        """Size of the window in transformers' cache: the last step's state and the new one."""
+        """Size of the window in transformers' cache: the last state and the new state."""
         return 2
 
     def validate_sizes(self) -> None:
@@ -108,7 +108,7 @@ class ParaphraserModel(Seq2SeqModel):
         return getattr(self.config, "template", "none") != "none"
 
     def new_encoder(self) -> SourceEncoder:
-        """Return the encoder of the source and, if used, the template."""
+        """Return a new encoder of the source and, if the model reads one, the template."""
         return SourceEncoder(self.config)
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -142,13 +142,13 @@ class ParaphraserModel(Seq2SeqModel):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Return the logits of the next token, with copying log probabilities.
+        """Return the logits of the next token. A model that copies returns log probabilities.
 
         Args:
             input_ids: (batch, source) ids, padded on either side.
             attention_mask: (batch, source), 1 for a token. All ones if None.
             decoder_input_ids: (batch, seq) first tokens of the output. From labels if None.
-            decoder_attention_mask: Ignored, (batch, seq), because padding follows the output.
+            decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
             encoder_outputs: Output of the encoder, instead of `input_ids` and `template_ids`.
             labels: (batch, seq) target tokens, -100 to ignore.
             cache: Cache of earlier generation steps.
@@ -156,7 +156,7 @@ class ParaphraserModel(Seq2SeqModel):
             template_ids: (batch, template) ids of a parse or template, for SCPN.
             template_attention_mask: (batch, template), 1 for a token. All ones if None.
             logits_at: (batch, seq) bool. In training, compute only these logits.
-            targets: (positions,) target tokens at `logits_at`. Then `loss` is returned and no
+            targets: (positions,) target tokens at `logits_at`. The output then has `loss` but no
                 `logits`, which avoids mixing copies into the score of every token.
             return_dict: Return a tuple if False.
 
@@ -237,7 +237,7 @@ class ParaphraserModel(Seq2SeqModel):
         return torch.cat(found, 1)
 
     def _start(self, memory: Tensor, is_token: Tensor, cache: Any) -> list[State]:
-        """Return state and cell of every layer before the first word, or after the cached ones."""
+        """Return state and cell of every layer before the first word, or after cached words."""
         layers = range(self.config.decoder_layers)
         if cache is not None and cache.get_seq_length():
             kept = [cache.layers[layer] for layer in layers]
@@ -261,7 +261,7 @@ class ParaphraserModel(Seq2SeqModel):
 
 
 def _mixed(scores: Tensor, gate: Tensor, weights: Tensor, source_ids: Tensor) -> Tensor:
-    """Return ln of g p_copy + (1 - g) p_vocab, (*places, vocab). Only tokens of the source change.
+    """Return ln(g p_copy + (1 - g) p_vocab), (*places, vocab).
 
     Args:
         scores: Vocabulary logits, (*places, vocab).

@@ -1,11 +1,11 @@
-"""Syntactically controlled paraphrase network (thesis, 6.3), and the parse generator, the same
-network with other inputs.
+"""Syntactically controlled paraphrase network (SCPN; thesis, 6.3), and the parse generator, the
+same network with other inputs.
 
-SCPN reads a sentence and the linearized parse of the paraphrase, without its words. The parse
-generator reads the parse of the sentence and a template, and writes the full parse. The output
-probability is the mixture g p_copy + (1 - g) p_vocab. The released code mixes log probabilities,
-which is not a distribution. The ablations of 6.7 are `template` none (no syntactic control) and
-`use_copy` false (every token comes from the vocabulary).
+SCPN reads a sentence and the wanted parse of the paraphrase, linearized and without words. The
+parse generator reads the parse of the sentence and a template, and writes the full parse. The
+output probability is the mixture g p_copy + (1 - g) p_vocab. The released code mixes log
+probabilities, which do not form a distribution. The ablations of 6.7 are `template: none` (no
+syntactic control) and `use_copy: false` (every token comes from the vocabulary).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ScpnConfig(ParaphraserConfig):
         template_embedding_size: Dimensions of a template token's vector.
         template_hidden_size: Dimensions of a state of the template's LSTM.
         use_copy: Whether tokens of the source may be copied.
-        writes: Kind of source and output, `sentence` or (for a parse generator) `parse`.
-        template: Syntactic control of the decoder through z_t: a full `parse`, a `template`, or
-            `none`.
+        writes: Kind of source and output: `sentence` for SCPN, `parse` for a parse generator.
+        template: Input that controls the syntax of the output, read by the decoder's attention: a
+            full `parse`, a `template`, or `none`.
     """
 
     model_type = "paraphrastic-scpn"
@@ -90,7 +90,7 @@ class ScpnModel(ParaphraserModel):
 
 
 class TemplateEncoder(SourceEncoder):
-    """Encoder of a source and a template, the latter by an LSTM and a linear map (thesis, 6.3.1).
+    """Encoder of a source, and of a template by an LSTM and a linear map (thesis, 6.3.1).
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}

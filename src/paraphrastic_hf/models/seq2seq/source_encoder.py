@@ -31,7 +31,7 @@ class SourceEncoding(ModelOutput):
 
 
 class SourceEncoder(nn.Module):
-    """Bidirectional LSTM over a source, and a linear map of both directions (thesis, 6.3.1).
+    """Bidirectional LSTM over a source, then a linear map (thesis, 6.3.1).
 
     Example:
         >>> from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig
@@ -58,13 +58,13 @@ class SourceEncoder(nn.Module):
         template_attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> SourceEncoding:
-        """Return the states of the source's tokens and its ids.
+        """Return the states of the source's tokens, and the source's ids.
 
         Args:
             input_ids: (batch, source) ids.
             attention_mask: (batch, source), 1 for a token. All ones if None.
-            template_ids: Ignored here, (batch, template) ids.
-            template_attention_mask: Ignored here, (batch, template).
+            template_ids: Ignored by this encoder.
+            template_attention_mask: Ignored by this encoder.
             **kwargs: Ignored.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
@@ -83,7 +83,7 @@ class SourceEncoder(nn.Module):
 
 
 def read_packed(cell: nn.Module, rows: Tensor, lengths: Tensor, *, backward: bool) -> Tensor:
-    """Return the states of a recurrence over flat rows, (tokens, hidden), in flat order.
+    """Run a recurrence over each text of a flat batch, and return the states, (tokens, hidden).
 
     Args:
         cell: A recurrence over packed rows.

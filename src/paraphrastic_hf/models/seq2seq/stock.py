@@ -1,7 +1,7 @@
 """transformers' own encoder-decoders, as alternatives to the thesis's (6.3 and 7.3).
 
-Our classes derive from `TrainedStock` and the stock class and keep its parameter names. Saved
-models are of the stock class, which loads without this package.
+Each class here derives from `TrainedStock` and from a class of transformers, whose parameter names
+it keeps. Saved models have transformers' class, so they load without this package.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ AttentionMaskInterface.register(ATTENTION, sdpa_mask)
 
 
 class TrainedStock:
-    """Interface that training needs of a stock encoder-decoder. Must be the first base class.
+    """Interface that training needs, for a stock encoder-decoder. Must be the first base class.
 
     Attributes:
         stock_class: transformers' class that is saved.
@@ -73,12 +73,12 @@ class TrainedStock:
 
         Args:
             *args: As in transformers.
-            logits_at: (batch, seq) bool, True at these positions. None for all.
+            logits_at: (batch, seq) bool, True where logits are wanted. None for all positions.
             **kwargs: As in transformers.
 
         Returns:
-            `Seq2SeqLMOutput`. With `logits_at` its `logits` are (positions, vocab), for Marian
-            (positions, vocab - 1) without padding.
+            `Seq2SeqLMOutput`. With `logits_at`, `logits` has the shape (positions, vocab). For
+            Marian it is (positions, vocab - 1), because padding is left out.
         """
         if logits_at is None:
             return super().forward(*args, **kwargs)  # type: ignore[misc]
@@ -92,7 +92,7 @@ class TrainedStock:
         return [self.model.shared]  # type: ignore[attr-defined]
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return none: the output layer is the table, so every row has a gradient."""
+        """Return no tables: the output layer is the table, so every row has a gradient."""
         return []
 
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
@@ -123,7 +123,7 @@ class FastLinear(Dense):
 
 
 def generation_settings(config: PreTrainedConfig) -> GenerationConfig:
-    """Return the generation settings of a stock encoder-decoder, which never writes padding."""
+    """Return generation settings that keep a stock encoder-decoder from writing padding."""
     return GenerationConfig(
         pad_token_id=config.pad_token_id,
         decoder_start_token_id=config.decoder_start_token_id,

@@ -1,10 +1,11 @@
 """Base of supervised models: an encoder over one or two texts, and a head of two layers
 (thesis, 3.2.4).
 
-    h_x = h_L * h_R,   h_+ = |h_L - h_R|      for a pair; h itself for one text
+    h_x = h_L * h_R,   h_+ = |h_L - h_R|
     h_s = sigmoid(W [h_x; h_+] + b),   z = U h_s + c
 
-`relatedness.py` and `classifier.py` define z and its loss.
+h_L and h_R are the vectors of the two texts of a pair. For one text, its vector h replaces [h_x;
+h_+]. `relatedness.py` and `classifier.py` define the loss of the outputs z.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ class SupervisedConfig(PreTrainedConfig):
         encoder: The encoder's configuration, from `to_dict`.
         head_size: Number of sigmoid units h_s, or 0 for a linear classifier. The thesis tunes 50,
             150 and 300.
-        head_dropout: Probability that an input number of the head is zeroed in training.
-        max_text_tokens: Number of tokens that `SentencePredictor` keeps of each text, as training
-            did. None for no limit. For taggers see `max_word_tokens`.
+        head_dropout: Probability that an input value of the head is zeroed in training.
+        max_text_tokens: Maximum number of tokens that `SentencePredictor` reads of each text, the
+            same as in training. None for no limit. For taggers see `max_word_tokens`.
     """
 
     has_no_defaults_at_init = True
@@ -110,7 +111,7 @@ class Head(nn.Module):
 
     Args:
         size: Number of inputs.
-        units: Number of sigmoid units, or 0 for no such layer.
+        units: Number of sigmoid units, or 0 for no sigmoid layer.
         outputs: Number of outputs.
         probability: Dropout probability.
     """
@@ -139,11 +140,11 @@ def pair_features(
     attention_mask: Tensor | None,
     token_type_ids: Tensor | None,
 ) -> Tensor:
-    """Return [h_L * h_R; |h_L - h_R|], (batch, 2 dim), of rows with two texts each.
+    """Return the features [h_L * h_R; |h_L - h_R|] of each pair of texts, (batch, 2 dim).
 
     Args:
         encoder: Any encoder of this package.
-        input_ids: (batch, seq), ids of both texts.
+        input_ids: (batch, seq), the ids of a pair's two texts, one after the other.
         attention_mask: (batch, seq), 1 for a token. All ones if absent.
         token_type_ids: (batch, seq), 0 for tokens of the first text and 1 for the second.
 

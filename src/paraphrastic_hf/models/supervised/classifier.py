@@ -2,8 +2,8 @@
 
     p = softmax(U sigmoid(W features + b) + c)
 
-With a `char_cnn` of one-token filters and without sigmoid units it is the static CNN of thesis
-3.5.5.
+With a `char_cnn` encoder of one-token filters and without sigmoid units, this is the static CNN of
+thesis 3.5.5.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ClassifierConfig(SupervisedConfig):
     The classes are `id2label`, as in transformers.
 
     Args:
-        pairs: Whether a row is two texts.
+        pairs: Whether the model classifies pairs of texts instead of single texts.
     """
 
     model_type = "paraphrastic-classifier"
@@ -39,7 +39,7 @@ class ClassifierConfig(SupervisedConfig):
 
 
 class ClassifierModel(SupervisedModel):
-    """Encoder with a classifier.
+    """Encoder with a softmax classifier of texts or of pairs.
 
     Example:
         >>> import torch

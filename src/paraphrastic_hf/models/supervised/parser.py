@@ -5,9 +5,10 @@
     s(i, j) = U max(0, norm(W f_j - W f_i + b)),   a score of every label for the words i to j - 1
     p(tag | word_t, sentence) = softmax(V [forward; backward state of word t] + c)
 
-A label is a phrase, a chain of phrases over the same words (`S+VP`), or none. Training minimizes
-the cross-entropy of every span's label and every word's tag. The tree is the bracketing with the
-highest sum of log p(best label) - log p(none) (`predictors/parse.py`), so every sentence has one.
+A span's label is a phrase label, a chain of phrase labels over the same words (`S+VP`), or none.
+Training minimizes the cross-entropy of every span's label and every word's tag. The tree is the
+bracketing with the highest sum of log p(best label) - log p(none) (`predictors/parse.py`), so every
+sentence has one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class ParserConfig(WordsConfig):
     """Configuration of `ParserModel`, with the settings of `WordsConfig`.
 
     Args:
-        span_labels: Labels of spans. The first is empty, for none. `+` joins the labels of a chain.
+        span_labels: Labels of spans. The first is the empty text, for no phrase. `+` joins the
+            labels of a chain.
         layers: Number of stacked LSTMs in each direction, at least 1.
         span_size: Number of hidden units of the span scorer, at least 1.
     """
@@ -53,7 +55,7 @@ class ParserConfig(WordsConfig):
     def of(  # type: ignore[override]
         cls, encoder: dict[str, Any], tags: Sequence[str], phrases: Sequence[str], **settings: Any
     ) -> ParserConfig:
-        """Return the configuration for this word encoder, these tags and these phrase labels."""
+        """Build the configuration from that of the word encoder, the tags and the phrase labels."""
         return super().of(encoder, tags, span_labels=[NO_PHRASE, *phrases], **settings)
 
     def validate_layers(self) -> None:
@@ -71,10 +73,10 @@ class ParserOutput(ModelOutput):
     Attributes:
         loss: Cross-entropy of tags and spans in nats per word, scalar. Only with labels.
         logits: (batch, seq, tags), tag logits, zeros for padding.
-        span_scores: (batch, seq + 1, seq + 1), log p(best phrase) - log p(none) of the words from
-            the first index to before the second. 0 elsewhere. None in training.
-        span_labels: (batch, seq + 1, seq + 1), index of that phrase in `config.span_labels`, at
-            least 1. None in training.
+        span_scores: (batch, seq + 1, seq + 1). Entry [i, j] is log p(best phrase label) - log
+            p(none) of the words i to j - 1, or 0 if these are no span. None in training.
+        span_labels: (batch, seq + 1, seq + 1), the index of the best phrase label of each span in
+            `config.span_labels`, at least 1. None in training.
     """
 
     loss: Tensor | None = None
@@ -137,17 +139,17 @@ class ParserModel(WordsModel):
         Args:
             input_ids: (words, tokens), ids of the distinct words, padded.
             attention_mask: (words, tokens), 1 for a token. All ones if absent.
-            word_index: (batch, seq), row of `input_ids` of each word, negative for padding on the
-                right. If absent, the rows are one sentence.
+            word_index: (batch, seq), the row of each word in `input_ids`, negative for padding on
+                the right. If absent, the rows of `input_ids` are one sentence.
             capitals: (words,), 1 for a word with a capital letter. All zeros if absent.
             labels: (batch, seq), gold tags, -100 to ignore.
             phrases: (phrases, 4): sentence, first word, end (exclusive) and label of every gold
-                phrase. Label -100 for an unknown one.
+                phrase. An unknown label is -100.
             return_dict: Return a tuple if False.
 
         Returns:
-            `logits`, (batch, seq, tags), `span_scores` and `span_labels`,
-            (batch, seq + 1, seq + 1). With labels and phrases `loss` and `logits`.
+            Without labels: `logits`, (batch, seq, tags), and `span_scores` and `span_labels`,
+            (batch, seq + 1, seq + 1) each. With labels and phrases: `loss` and `logits`.
         """
         word_index, capitals = complete_batch(input_ids, word_index, capitals, labels)
         is_word = word_index >= 0
@@ -177,7 +179,7 @@ class ParserModel(WordsModel):
         return dropout(values, self.config.head_dropout, self.training)
 
     def _states(self, vectors: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """Return the states of all words and ends, (words + 2 batch, 2 size), in sentence order."""
+        """Return the states of all words and sentence ends, (words + 2 batch, 2 size), in order."""
         rows = torch.cat([vectors, self.ends.to(vectors)])
         numbers = words.new_empty(len(words) + 2 * len(lengths))
         firsts = (lengths + 2).cumsum(0) - lengths - 2
@@ -214,17 +216,17 @@ class ParserModel(WordsModel):
 
 
 def _counted(lengths: Tensor) -> Tensor:
-    """Return 0, 1, ..., n - 1 for each length n, concatenated."""
+    """Return the numbers 0 to n - 1 for each length n, concatenated."""
     starts = (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
     return torch.arange(len(starts), device=lengths.device) - starts
 
 
 def _spans(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return every span of every sentence, by start, then by end.
+    """List all spans of a batch of sentences, sorted by sentence, start and end.
 
     Returns:
-        Indices of its two boundaries among all boundaries, (spans,), and its sentence, start and
-        end, (spans, 3).
+        Three arrays. The index of each span's left boundary, and of its right boundary, among the
+        word boundaries of the whole batch, (spans,) each. Its sentence, start and end, (spans, 3).
     """
     starts = _counted(lengths)
     widths = lengths.repeat_interleave(lengths) - starts  # number of spans that begin there

@@ -27,9 +27,10 @@ class RelatednessConfig(SupervisedConfig):
     """Configuration of `RelatednessModel`, with the settings of `SupervisedConfig`.
 
     Args:
-        lowest: Lowest score, an integer: 1 in SICK, 0 in STS.
-        highest: Highest score, an integer: 5 in both.
-        problem_type: Read by transformers' pipelines. `regression` shows the score unchanged.
+        lowest: Lowest score, an integer (1 in SICK, 0 in STS).
+        highest: Highest score, an integer (5 in SICK and STS).
+        problem_type: Setting of transformers' pipelines. With `regression` they return the score
+            unchanged.
     """
 
     model_type = "paraphrastic-relatedness"
@@ -57,7 +58,7 @@ class RelatednessOutput(ModelOutput):
         loss: KL divergence from the target distribution, mean over the batch, scalar. Only with
             labels.
         logits: (batch, 1) scores, from `lowest` to `highest`.
-        score_logits: (batch, K), whose softmax is the distribution over scores.
+        score_logits: (batch, K) logits of the distribution over the K integer scores.
     """
 
     loss: Tensor | None = None
@@ -66,7 +67,7 @@ class RelatednessOutput(ModelOutput):
 
 
 class RelatednessModel(SupervisedModel):
-    """Encoder with the relatedness head.
+    """Encoder with a head that predicts the relatedness score of two texts.
 
     Example:
         >>> import torch

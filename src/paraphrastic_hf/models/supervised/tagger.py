@@ -29,12 +29,12 @@ from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel, com
 class TaggerConfig(WordsConfig):
     """Configuration of `TaggerModel`, with the settings of `WordsConfig`.
 
-    In the thesis word vectors have 150 dimensions and character vectors 50. `head_size` is the
-    number of dimensions of an LSTM's state and of l, 50 in the released code.
+    In the thesis, word vectors have 150 dimensions and character vectors 50. `head_size` is the
+    dimension of an LSTM's state and of l_t above, 50 in the released code.
 
     Args:
-        word_layer: Activation of a dense layer over the word vectors, of the same size (the
-            thesis's 2-layer CHARAGRAM), or `none` for no layer.
+        word_layer: Activation of a dense layer over the word vectors, which keeps their size (the
+            thesis's 2-layer CHARAGRAM). `none` for no such layer.
     """
 
     model_type = "paraphrastic-tagger"
@@ -87,15 +87,15 @@ class TaggerModel(WordsModel):
         Args:
             input_ids: (words, tokens), ids of the distinct words, padded.
             attention_mask: (words, tokens), 1 for a token. All ones if absent.
-            word_index: (batch, seq), row of `input_ids` of each word, negative for padding. If
-                absent, the rows are one sentence.
+            word_index: (batch, seq), the row of each word in `input_ids`, negative for padding. If
+                absent, the rows of `input_ids` are one sentence.
             capitals: (words,), 1 for a word with a capital letter. All zeros if absent.
             labels: (batch, seq), gold tags, -100 to ignore.
             return_dict: Return a tuple if False.
 
         Returns:
             `logits`, (batch, seq, tags), zeros for padding. With labels also `loss`, the mean
-            cross-entropy in nats over the labeled words.
+            cross-entropy of the labeled words, in nats.
         """
         word_index, capitals = complete_batch(input_ids, word_index, capitals, labels)
         is_word = word_index >= 0

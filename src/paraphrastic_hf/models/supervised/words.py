@@ -1,7 +1,7 @@
-"""Base of models of the words of sentences (thesis, 3.7.3).
+"""Base of taggers and parsers, which label the words of sentences (thesis, 3.7.3).
 
-An encoder reads each distinct word of a batch once (`text/sentences.py`). LSTMs read the sentences,
-which look up these vectors.
+An encoder computes the vector of each distinct word of a batch once (`text/sentences.py`). LSTMs
+then read each sentence as a sequence of these vectors.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from paraphrastic_hf.models.supervised.base import SupervisedConfig, SupervisedM
 
 @strict
 class WordsConfig(SupervisedConfig):
-    """Settings of every model of the words of sentences.
+    """Settings of every tagger and parser.
 
-    Here `encoder` is the word encoder, `head_size` the size of each LSTM's state, and
-    `head_dropout` applies to the inputs of layers. Tags are `id2label`, as in transformers.
+    Here `encoder` is the word encoder, `head_size` is the size of each LSTM's state, and
+    `head_dropout` applies to the inputs of layers. The tags are in `id2label`, as in transformers.
 
     Args:
-        capital_feature: Whether the LSTMs read whether a word has a capital letter.
+        capital_feature: Whether the LSTMs have an input that marks words with a capital letter.
         recurrent_std: Standard deviation of the LSTMs' initial weights. Biases start at 0.
-        max_words: Longest sentence. A tagger reads longer ones in pieces, a parser skips them.
-        max_word_tokens: Longest word, in tokens. The rest is cut off.
+        max_words: Maximum length of a sentence. A tagger cuts longer sentences into pieces, a
+            parser skips them.
+        max_word_tokens: Maximum length of a word, in tokens. Longer words are cut.
     """
 
     capital_feature: bool = True
@@ -39,7 +40,7 @@ class WordsConfig(SupervisedConfig):
 
     @classmethod
     def of(cls, encoder: dict[str, Any], tags: Sequence[str], **settings: Any) -> Self:
-        """Return the configuration for this word encoder and these tags."""
+        """Build the configuration from that of the word encoder and the tags."""
         numbers = {tag: number for number, tag in enumerate(tags)}
         return cls(encoder=encoder, id2label=dict(enumerate(tags)), label2id=numbers, **settings)
 
@@ -48,7 +49,7 @@ class WordsConfig(SupervisedConfig):
 
 
 class WordsModel(SupervisedModel):
-    """Base of taggers and parsers. LSTM weights start from N(0, `config.recurrent_std` squared)."""
+    """Base of taggers and parsers. LSTM weights start from N(0, `recurrent_std` squared)."""
 
     auto_class: ClassVar[str] = "AutoModelForTokenClassification"
 
@@ -65,7 +66,7 @@ class WordsModel(SupervisedModel):
     def word_vectors(
         self, input_ids: Tensor, attention_mask: Tensor | None, capitals: Tensor
     ) -> Tensor:
-        """Return the LSTMs' input of each distinct word, (words, dim)."""
+        """Return the input of the LSTMs for each distinct word, (words, dim)."""
         encoded = self.encoder(input_ids, attention_mask, pooled_only=True).sentence_embedding
         vectors = self.compose(encoded)
         if not self.config.capital_feature:

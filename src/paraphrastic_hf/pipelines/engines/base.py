@@ -10,11 +10,11 @@ from paraphrastic_hf.generation.writing import GeneratedText
 
 
 class EngineError(ParaphrasticError, RuntimeError):
-    """A translation engine failed, hangs, or returned a wrong number of lines."""
+    """A translation engine failed, hung, or returned a wrong number of lines."""
 
 
 class MissingEngineError(EngineError):
-    """A program or its language data is not installed."""
+    """A translation program, or the data of a language, is not installed."""
 
 
 class Engine(Protocol):
@@ -23,13 +23,14 @@ class Engine(Protocol):
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         """Translate lines.
 
-        An empty line gets an empty translation, and a line that is too long for the model is cut.
+        An empty line gets an empty translation. A line that is too long for the model is cut.
 
         Args:
             lines: Lines of any length. May be blank.
-            before: Number of lines translated before, so that random numbers are not repeated.
+            before: Number of lines translated by earlier calls, so that sampling does not repeat
+                random numbers.
 
         Returns:
-            Translations of each line, best first unless sampled. Each is a text with the mean
-            log-probability of its tokens (thesis, 4.3), NaN if the engine has no scores.
+            Translations of each line, best first unless sampled. Each has the text and the mean
+            log-probability of its tokens (thesis, 4.3), or NaN if the engine gives no scores.
         """

@@ -1,4 +1,4 @@
-"""Translation engines that are programs, which read lines and write their translations.
+"""Translation engines that run a program, which reads lines and writes their translations.
 
 Apertium is a rule-based system that needs no model and no network (`apt install apertium-X-Y`). Its
 license is the GPL, so it is run as a separate program.
@@ -24,8 +24,9 @@ _BREAKS = re.compile("[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0]+")
 class CommandEngine:
     """Program that reads one sentence per line and writes one translation per line, without scores.
 
-    A process is started for every block of lines. If it answers with another number of lines,
-    halves of the block are tried, so that only an odd line itself gets an empty translation.
+    A process is started for every block of lines. If the number of output lines is wrong, the two
+    halves of the block are translated separately, and so on. In the end only the line that causes
+    the problem gets an empty translation.
 
     Args:
         timeout: Seconds for a block, above 0, after which the program and its children are killed.
@@ -54,7 +55,8 @@ class CommandEngine:
         return found
 
     def _translate_block(self, lines: list[str], odd: list[str]) -> list[str]:
-        """Translate lines. If the answer has a wrong number of lines, translate the halves."""
+        """Translate lines. If the number of output lines is wrong, translate both halves
+        separately."""
         answer = self._run(self.separator.join(lines) + "\n")
         if not answer and len(lines) > 1:
             raise EngineError(f"{self.command[0]} wrote nothing for {len(lines):,} lines")
@@ -97,10 +99,10 @@ class CommandEngine:
 
 
 class Apertium(CommandEngine):
-    """Apertium, which translates by rules: one translation per line, always the same, no score.
+    """Apertium, a rule-based engine: one translation per line, deterministic, without scores.
 
     Args:
-        mode: Language pair, such as `spa-eng`. `apertium -l` lists those installed.
+        mode: Language pair, such as `spa-eng`. `apertium -l` lists the installed pairs.
         timeout: Seconds for a block of lines, above 0.
 
     Example:
@@ -121,5 +123,5 @@ class Apertium(CommandEngine):
             )
 
     def clean(self, text: str) -> str:
-        """Remove the spaces left before punctuation by words without translation."""
+        """Remove spaces before punctuation, which remain if a word has no translation."""
         return _SPACES.sub(" ", _BEFORE_MARKS.sub("", text))

@@ -1,7 +1,7 @@
-"""CTranslate2 engine: converted transformers models, several times as fast in int8.
+"""CTranslate2 engine: runs converted transformers models, several times as fast in int8.
 
-CTranslate2's converter takes Marian, M2M100, NLLB, mBART, Pegasus, T5 and others, and of this
-package's translators those of kind marian.
+CTranslate2 converts Marian, M2M100, NLLB, mBART, Pegasus, T5 and other models. Of this package's
+translators it converts the kind `marian`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CTranslate2Engine:
         model: A `ctranslate2.Translator`.
         tokenizer: Tokenizer of the original model, as loaded by `AutoTokenizer`.
         source: Language of the lines, for multilingual tokenizers (NLLB, M2M100).
-        most_tokens: Length at which a line is cut, in tokens, at least 1.
+        most_tokens: Maximum length of a line in tokens, at least 1. Longer lines are cut.
         batch_tokens: Tokens per batch, at least 1.
         timeout: Time limit of a call in seconds, above 0.
 
@@ -76,7 +76,7 @@ class CTranslate2Engine:
         """Load a model, converting it first if needed.
 
         Args:
-            work: Folder for the converted model. Beside a local model if None.
+            work: Folder for the converted model (default: beside a local model).
             threads: Threads per batch, at least 1.
         """
         directory = converted(name, work=work, advice=FIX, precision=precision)

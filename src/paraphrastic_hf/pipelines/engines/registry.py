@@ -32,9 +32,9 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
     """Load the engine of a recipe.
 
     Args:
-        engine: Section `engine` of the recipe. `model` is a directory, a repository or two
-            languages.
-        work: Folder for a model converted to CTranslate2. Beside the model if None.
+        engine: Section `engine` of the recipe. Its `model` is a directory, a Hub repository or a
+            pair of languages.
+        work: Folder for a model converted to CTranslate2 (default: beside a local model).
     """
     return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
 

@@ -1,8 +1,9 @@
 """Local executor that retries a task when its worker dies or hangs.
 
 datatrove's own executor waits forever when a worker is killed, and a `concurrent.futures` pool ends
-all workers when one dies. Here each worker is a process with its own pipe: it receives task numbers
-and answers with row counts and results. Finished tasks are on disk, so any worker can continue.
+all workers when one worker dies. Here each worker is a process with its own pipe. It receives task
+indices and answers with row counts and results. Finished tasks are recorded on disk, so any worker
+can take the next task.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class LocalExecutor(LocalPipelineExecutor):
     """Executor that runs the tasks of a pipeline in processes of this machine.
 
     Args:
-        attempts: Attempts at a task whose worker dies or hangs, at least 1.
+        attempts: Maximum number of attempts at a task whose worker dies or hangs, at least 1.
         patience: Seconds without a finished block after which a worker is killed, above 0.
         on_rows: Called with the number of rows of each finished block.
     """
@@ -128,7 +129,7 @@ class LocalExecutor(LocalPipelineExecutor):
 
 @dataclass(frozen=True)
 class _Result:
-    """End of a task: success, or an error that another attempt may avoid."""
+    """How a task ended: with success, or with an error that another attempt may avoid."""
 
     error: ParaphrasticError | None = None
     is_transient: bool = False

@@ -1,6 +1,6 @@
 """datatrove's executors by the names used in recipes: this machine, Slurm, Ray.
 
-All record finished tasks in `logs/completions` and never run them again.
+All executors record finished tasks in `logs/completions` and never run them again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ def run_stages(
     """Run every task that is not complete.
 
     Args:
-        logs: Folder for completed tasks, statistics and logs. Must be writable for every worker.
+        logs: Folder for the list of completed tasks, statistics and logs. Every worker must be able
+            to write to it.
         on_rows: Called with the number of newly finished rows. Local executor only.
 
     Returns:
-        Incomplete tasks. Slurm returns while its jobs are still waiting. Ray may have tasks that
-        failed several times.
+        Number of incomplete tasks. With Slurm, jobs may still be waiting. With Ray, some tasks may
+        have failed several times.
     """
     require("corpora", "datatrove", what="making a corpus")
     from datatrove.utils.logging import logger

@@ -13,10 +13,11 @@ SUBMITTED = "submitted.txt"  # in the folder of logs: number of the last job
 
 
 class SlurmExecutor(SlurmPipelineExecutor):
-    """Executor that submits incomplete tasks, unless jobs of an earlier call wait or run.
+    """Executor that submits incomplete tasks, unless jobs of an earlier call are waiting or
+    running.
 
-    datatrove's own executor would submit them again, and waiting jobs would then take their tasks
-    from the new list.
+    datatrove's own executor would submit these tasks again, and the waiting jobs would take their
+    tasks from the new list.
     """
 
     def launch_job(self) -> None:

@@ -1,4 +1,5 @@
-"""Samples for people to judge, and their answers by score bin (thesis, 4.3.2, Table 27)."""
+"""Samples of a corpus for people to judge, and the answers by score bin (thesis, 4.3.2, Table
+27)."""
 
 from __future__ import annotations
 
@@ -24,13 +25,13 @@ KEY = ("row", "low", "high", "score", "count", "overlap", "overlap_deviation")
 
 @dataclass(frozen=True)
 class BinAnswers:
-    """Ratings of the rows of a bin.
+    """Ratings of the sampled rows of a bin.
 
     Attributes:
-        name: The bin, such as `(0.2, 0.4]`.
-        count: Rows of the corpus in the bin.
+        name: Name of the bin, such as `(0.2, 0.4]`.
+        count: Number of rows of the corpus in the bin.
         overlap: Trigram overlap of the sample, mean and standard deviation.
-        ratings: Number of ratings 1, 2 and 3 for each question.
+        ratings: How often each rating (1, 2, 3) was given, for each question.
     """
 
     name: str
@@ -48,9 +49,8 @@ def refuse_sample(folder: str | Path) -> None:
 def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> int:
     """Write the rows of all bins in random order, without scores, for people to judge.
 
-    Writes `page.html`, a form that saves answers as a TSV file, and `rows.tsv`, whose last two
-    columns may be filled in instead. `key.tsv` has the bin of each row and must be kept from the
-    judges.
+    `page.html` is a form that saves answers as a TSV file. Alternatively, judges can fill in the
+    last two columns of `rows.tsv`. `key.tsv` has the bin of each row, which judges must not see.
 
     Args:
         bins: Bins from `fill_bins`.
@@ -79,16 +79,16 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
 
 
 def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[BinAnswers], float]:
-    """Return the answers by bin, and how often two people gave the same rating.
+    """Return the ratings by bin, and how often two people gave the same rating.
 
     Args:
         folder: Folder that `write_sample` wrote.
-        files: Answers of each person: the file that the page saved, or a filled-in `rows.tsv`. A
+        files: One file of answers per person: saved by the page, or a filled-in `rows.tsv`. A
             question may be left blank.
 
     Returns:
-        The bins in order. Then the share of equal ratings, 0 to 1, over all questions that two
-        people answered, or NaN if there are no such questions.
+        The bins in order, and the share of equal ratings, 0 to 1, over all questions that two
+        people answered. NaN if there are no such questions.
     """
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]

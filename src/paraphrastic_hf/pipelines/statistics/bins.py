@@ -25,8 +25,8 @@ class Bin:
     Attributes:
         low: Lower edge, exclusive.
         high: Upper edge, inclusive.
-        count: Rows of the corpus in the bin.
-        sample: Random rows with their scores.
+        count: Number of rows of the corpus in the bin.
+        sample: Random rows of the bin, with their scores.
         overlap: Trigram overlap of the sample, mean and standard deviation.
     """
 
@@ -48,15 +48,16 @@ def fill_bins(
     of_a_bin: int = OF_A_BIN,
     seed: int = 1,
 ) -> tuple[list[Bin], int]:
-    """Sort the rows of a corpus into bins and keep a random sample of each.
+    """Sort the rows of a corpus into bins and keep a random sample of each bin.
 
     Args:
         batches: Rows from `read_corpus`.
-        score: Score of rows. Rows with None or outside all bins are only counted.
-        of_a_bin: Size of a sample, 1 or more.
+        score: Function from rows to scores. Rows with score None or outside all bins are only
+            counted.
+        of_a_bin: Size of the sample of a bin, 1 or more.
 
     Returns:
-        The bins, and the number of rows in none.
+        The bins, and the number of rows that are in no bin.
 
     Example:
         >>> rows = [{"reference": "a", "translation": "b", "score": s} for s in (0.1, 0.5, 0.6, 2)]
@@ -92,10 +93,10 @@ def fill_bins(
 
 
 def sampled(bins: Sequence[Bin], score: Score) -> list[float]:
-    """Return the mean of another score over the sample of each bin. NaN for an empty one.
+    """Return the mean of another score over the sample of each bin. NaN for an empty sample.
 
-    It replaces human ratings: an encoder with other training data rates similarity, a language
-    model fluency.
+    Such scores can replace human ratings: an encoder with other training data rates similarity, and
+    a language model rates fluency.
 
     Args:
         bins: Bins from `fill_bins`.

@@ -37,15 +37,16 @@ class Mean:
 
 @dataclass(frozen=True)
 class Description:
-    """Row of Table 25.
+    """Statistics of a corpus, a row of Table 25.
 
     Attributes:
         rows: Number of pairs.
-        length: Words per text, split at white space.
-        idf: Mean inverse document frequency of a text's words, in nats.
-        paraphrase_score: Score of a pair. None without scores.
-        vocabulary_entropy: Entropy of the words of all texts, in nats.
-        parse_entropy: Entropy of the parses cut to two levels, in nats. None without parses.
+        length: Number of words per text, split at white space.
+        idf: Mean inverse document frequency of the words of a text, in nats.
+        paraphrase_score: Paraphrase score of a pair. None without scores.
+        vocabulary_entropy: Entropy of the word distribution over all texts, in nats.
+        parse_entropy: Entropy of the distribution of parses cut to two levels, in nats. None
+            without parses.
     """
 
     rows: int
@@ -57,9 +58,9 @@ class Description:
 
 
 class Idf:
-    """Inverse document frequency: ln of all documents over the documents with a word.
+    """Inverse document frequency: ln(number of documents / number of documents with the word).
 
-    Unknown words get the largest value of all known words.
+    Unknown words get the highest value of all known words.
 
     Example:
         >>> idf = Idf.of_texts(["a cat", "a dog", "a bird", "a fish"])
@@ -75,7 +76,7 @@ class Idf:
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Idf:
-        """Compute from texts, each a document."""
+        """Compute document frequencies from texts, each of which is a document."""
         counts: Counter[str] = Counter()
         number = 0
         for text in texts:
@@ -85,14 +86,16 @@ class Idf:
 
     @classmethod
     def of_file(cls, path: str | Path) -> Idf:
-        """Compute from a text file (.gz, .xz), each line a document."""
+        """Compute document frequencies from a text file (also .gz, .xz), each line of which is a
+        document."""
         return cls.of_texts(line for _, line in text_lines(Path(path)))
 
     @classmethod
     def of_counts(cls, path: str | Path) -> Idf:
-        """Compute from a file of words and counts, one word per line, separated by white space.
+        """Compute document frequencies from a file with a word and its count on each line.
 
-        Each occurrence counts as a document, so that the IDF is -ln p, the surprisal of a word.
+        White space separates the two. Each occurrence counts as a document, so that the IDF is -ln
+        p, the surprisal of a word.
         """
         counts: dict[str, int] = {}
         for number, raw in raw_lines(Path(path)):
@@ -104,13 +107,13 @@ class Idf:
         return cls(counts, sum(counts.values()))
 
     def of(self, text: str) -> float | None:
-        """Return the mean over the words of a text, or None if it has no words."""
+        """Return the mean IDF of the words of a text, or None if the text has no words."""
         found = [self._idf.get(word, self._rarest) for word in words_of(text)]
         return sum(found) / len(found) if found else None
 
 
 def words_of(text: str) -> list[str]:
-    """Return the runs of letters and digits, in lower case.
+    """Return the words of a text: runs of letters and digits, in lower case.
 
     Example:
         >>> words_of("The cat, asleep.")
@@ -120,7 +123,7 @@ def words_of(text: str) -> list[str]:
 
 
 def entropy(counts: Iterable[int]) -> float:
-    """Return the entropy of counts in nats, 0 for an empty sequence.
+    """Return the entropy, in nats, of the distribution with these counts. 0 for an empty sequence.
 
     Example:
         >>> round(entropy([5, 5]), 3)
@@ -142,7 +145,7 @@ def describe_corpus(
     """Compute the statistics of Table 25.
 
     Args:
-        rows: Rows of the corpus, or a sample. The thesis takes 100,000.
+        rows: Rows of the corpus, or a sample of them. The thesis samples 100,000.
         side: Side to describe: `reference` as in the thesis, or `translation`.
         idf: Inverse document frequencies. If None, computed from the texts. The thesis uses
             Wikipedia.

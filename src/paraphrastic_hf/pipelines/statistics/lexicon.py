@@ -30,15 +30,15 @@ Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # scores of word 
 
 @dataclass(frozen=True)
 class Entry:
-    """A word and a paraphrase of it.
+    """A word and one of its paraphrases.
 
     Attributes:
-        word: In lower case.
-        paraphrase: In lower case.
-        adjusted_pmi: Cross-sentence PMI minus the PMI within sentences, in nats. Entries are ranked
-            by it.
+        word: The word, in lower case.
+        paraphrase: The paraphrase, in lower case.
+        adjusted_pmi: Cross-sentence PMI minus the PMI within sentences, in nats. The paraphrases of
+            a word are sorted by this value.
         cross_pmi: Cross-sentence PMI, in nats.
-        count: Sentence pairs with the word on one side and the paraphrase on the other.
+        count: Number of sentence pairs with the word on one side and the paraphrase on the other.
     """
 
     word: str
@@ -51,14 +51,15 @@ class Entry:
 class PairCounts:
     """Words of sentence pairs, from which any PMI is computed.
 
-    For N sentence pairs, let n(u) be the number of sentences with u among all 2N. Let n(u, v) be
-    the number of pairs with u in one sentence and v in the other, counted twice if true both ways:
+    For N sentence pairs, let n(u) be the number of the 2N sentences that contain u. Let n(u, v) be
+    the number of pairs with u in one sentence and v in the other, counted twice if both sentences
+    contain both words:
 
         cross(u, v) = ln n(u, v) 2N / (n(u) n(v))
 
     The PMI within sentences is averaged over references and translations. It is 0 for words that
-    share no sentence. The thesis does not define this case. Words are runs of letters and digits,
-    in lower case, counted once per sentence.
+    never share a sentence, a case that the thesis does not define. Words are runs of letters and
+    digits, in lower case, counted once per sentence.
 
     Args:
         max_words: Pairs with a longer side are skipped. None for no limit.
@@ -113,8 +114,8 @@ class PairCounts:
         """Return cross-sentence PMI, adjusted PMI and count of word pairs.
 
         Returns:
-            Three arrays, (pairs,): nats, nats, and sentence pairs. All are 0 for word pairs that
-            were never seen across a sentence pair.
+            Three arrays, (pairs,) each: both PMI values in nats, and the number of sentence pairs.
+            All are 0 for word pairs that were never seen across a sentence pair.
         """
         known = sorted({word for word in (*first, *second) if word in self.numbers})
         place = {word: number for number, word in enumerate(known)}
@@ -136,10 +137,12 @@ class PairCounts:
     def entries(
         self, min_count: int = MIN_COUNT, words: Iterable[str] | None = None
     ) -> Iterator[Entry]:
-        """Yield the lexicon: words in alphabetical order, each with its paraphrases, best first.
+        """Yield the lexicon: words in alphabetical order, and for each word its paraphrases, best
+        first.
 
         Args:
-            min_count: Fewest sentence pairs with the two words across, 1 or more.
+            min_count: Minimum number of sentence pairs with the word on one side and the paraphrase
+                on the other, 1 or more.
             words: Words to list, in lower case. All if None.
         """
         frequent = np.flatnonzero(self._counts[0] + self._counts[1] >= min_count)
@@ -170,9 +173,9 @@ class PairCounts:
                 )
 
     def _joint(self, first: np.ndarray, second: np.ndarray | None) -> tuple[Any, list[Any]]:
-        """Count how often words of one list occur with those in another (all words if None).
+        """Count how often words in `first` occur with words in `second` (all words if None).
 
-        Returns the counts across pairs, then those within references and within translations.
+        Return the counts across sentence pairs, within references, and within translations.
         """
         own = [turned[first] for turned in self._turned]
         other = [side if second is None else side[:, second] for side in self._sides]
@@ -182,7 +185,8 @@ class PairCounts:
     def _pmi(
         self, cross: np.ndarray, within: list[np.ndarray], first: np.ndarray, second: np.ndarray
     ) -> np.ndarray:
-        """Return (3, pairs): cross-sentence PMI, adjusted PMI and count; zeros for a count of 0."""
+        """Return cross-sentence PMI, adjusted PMI and count, (3, pairs). All are 0 for a count of
+        0."""
         total = self._counts[0] + self._counts[1]
         of_cross = _pmi_of(cross, 2 * self.pairs, total[first], total[second])
         halves = [
@@ -194,7 +198,7 @@ class PairCounts:
 
 
 def _pmi_of(joint: np.ndarray, total: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return ln joint total / (first second), and 0 if the joint count is 0."""
+    """Return ln(joint * total / (first * second)), and 0 if the joint count is 0."""
     safe = np.where(joint > 0, joint, 1.0) * total / np.maximum(first * second, 1.0)
     return np.where(joint > 0, np.log(safe), 0.0)
 
@@ -207,12 +211,12 @@ def _at(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
     """Write a lexicon, complete or not at all, and return the number of entries.
 
-    To read it, use `datasets.load_dataset("parquet", data_files=...)` or, for TSV, `"csv"` with
+    Read the file with `datasets.load_dataset("parquet", data_files=...)` or, for TSV, `"csv"` with
     `delimiter="\\t"`.
 
     Args:
-        path: File to write: parquet if it ends in .parquet, else TSV with a header, packed if it
-            ends in .gz, .xz or .bz2.
+        path: File to write: parquet if the name ends in .parquet, else TSV with a header,
+            compressed if the name ends in .gz, .xz or .bz2.
     """
     target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -292,7 +296,8 @@ def read_lexicon(path: str | Path) -> Iterator[Entry]:
 
 
 def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
-    """Return (adjusted) cross-sentence PMI as a word similarity. 0 for pairs never seen."""
+    """Return a word similarity: the cross-sentence PMI, adjusted or not. It is 0 for pairs never
+    seen."""
 
     def score(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         cross, less_within, _ = counts.scores(first, second)
@@ -302,13 +307,13 @@ def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
 
 
 def listed_scores(path: str | Path) -> Scores:
-    """Return scores of listed word pairs: the third column, or 1 if there are two columns.
+    """Return a word similarity read from a file of word pairs. It is 0 for pairs not in the file.
 
-    Other pairs get 0.
+    The score of a pair is the third column, or 1 if there are only two columns.
 
     Args:
-        path: TSV file (.gz, .xz) of two words and optionally a score, such as pairs of PPDB, or a
-            lexicon of this package.
+        path: TSV file (also .gz, .xz) of two words and optionally a score, such as pairs of PPDB,
+            or a lexicon of this package.
     """
     known: dict[tuple[str, str], float] = {}
     if is_lexicon(path):
@@ -325,9 +330,10 @@ def listed_scores(path: str | Path) -> Scores:
 
 
 def agreement(scores: Scores, pairs: ScoredPairs) -> tuple[float, float]:
-    """Return Spearman's rho x 100 with human scores and the share of pairs with a score (Table 38).
+    """Return Spearman's rho x 100 with human scores, and the share of pairs with a score (Table
+    38).
 
-    Both orders of a pair are averaged. A pair outside the lexicon counts as 0.
+    The scores of both orders of a pair are averaged. A pair without a score counts as 0.
 
     Args:
         pairs: Word pairs with human scores, such as SimLex-999.

@@ -24,10 +24,10 @@ class Part:
     """One part of a corpus.
 
     Attributes:
-        path: TSV file of its pairs.
-        low: Lowest score of its rows.
-        high: Highest score of its rows.
-        rows: Number of its rows.
+        path: TSV file with the pairs, or a sample of them.
+        low: Lowest score in the part.
+        high: Highest score in the part.
+        rows: Number of rows in the part.
         written: Number of rows in the file.
     """
 
@@ -49,13 +49,15 @@ def write_tenths(
 ) -> list[Part]:
     """Write `part-01.tsv` (lowest scores) to `part-10.tsv`, for use as sources of recipes.
 
-    Sizes of parts differ by at most one row. Equal scores are ranked by position. Rows without a
-    score are in no part. The corpus is read twice, and only its scores are kept in memory.
+    The sizes of the parts differ by at most one row. Equal scores are ranked by position. Rows
+    without a score are in no part. The corpus is read twice, and only the scores are kept in
+    memory.
 
     Args:
         folder: Folder to write.
         parts: Number of parts, 2 or more.
-        most: Random rows to write per part. All if None. The thesis takes a million.
+        most: Maximum number of rows to write per part, sampled at random. All if None. The thesis
+            takes a million.
     """
     folder = Path(folder)
     scores = array("d")

@@ -1,8 +1,9 @@
 """Base class of the steps that score and filter rows (thesis, 4.3 and 4.5.4).
 
-A row is a dict of a reference, its back-translation, and the scores of earlier steps. A step scores
-many rows at once, which encoders and language models need to be fast. It writes its score to the
-column of its name. Rows with a score out of bounds are rejected with the reason.
+A row is a dict with a reference, its back-translation, and the scores of earlier steps. A step
+scores many rows at once, because encoders and language models are slow on single rows. The score is
+written to the column with the step's name. Rows with a score out of bounds are rejected, with the
+reason.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ REFERENCE, TRANSLATION, SOURCE = "reference", "translation", "source"
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Score of rows with inclusive bounds, which are keys of the recipe."""
+    """Base of steps: a score of rows, with inclusive bounds that are keys of the recipe."""
 
     at_least: float | None = argument(None, help="lowest score of rows to keep")
     at_most: float | None = argument(None, help="highest score of rows to keep")
@@ -49,7 +50,7 @@ class Step:
 
     @property
     def measure(self) -> str:
-        """Name of the score in reasons, such as `trigram overlap`."""
+        """Name of the score in the reason of a rejection, such as `trigram overlap`."""
         raise NotImplementedError
 
     @property
@@ -57,11 +58,11 @@ class Step:
         return Bounds(self.at_least, self.at_most)
 
     def score(self, rows: Sequence[Row]) -> Sequence[float | None]:
-        """Return the score of each row, in order. Rows with None are kept."""
+        """Return the score of each row, in order. Rows with score None are kept."""
         raise NotImplementedError
 
     def judge(self, score: float | None) -> Rejection | None:
-        """Return why a row with this score is left out, or None if it is kept."""
+        """Return the reason to reject a row with this score, or None to keep the row."""
         if score is None or self.bounds.allow(score):
             return None
         return Rejection(self.measure, score, self.bounds)

@@ -1,8 +1,8 @@
 """Steps that leave out duplicates, exact or near (MinHash; Broder, 1997).
 
-Steps remember the rows they have scored, so an object serves one pass over rows in order.
-`corpus make` sends rows that are equal in the `dealing_side` to the same task, so that it finds
-all exact duplicates. Without such a side it allows one task only. Near duplicates are found only
+These steps remember the rows they have scored, so a step object serves only one pass over rows in
+order. `corpus make` finds all exact duplicates, because rows that are equal in the `dealing_side`
+go to the same task. If no side is suitable, it allows only one task. Near duplicates are found only
 within a task.
 """
 
@@ -24,10 +24,10 @@ COMPARED = (PAIR, REFERENCE, TRANSLATION, SOURCE)
 
 
 class Seen:
-    """Keys with the number of the row in which each was first seen, in sorted merged arrays.
+    """Map from keys to the index of the row in which each key was first seen, in sorted arrays.
 
-    Takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70. Fifty
-    million rows need 600 MB, and at times 1.5 GB.
+    It takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70. Fifty
+    million keys need 600 MB, and up to 1.5 GB during merges.
 
     Example:
         >>> seen = Seen()
@@ -41,14 +41,14 @@ class Seen:
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # each sorted, the largest first
 
     def add(self, keys: np.ndarray, first: int) -> np.ndarray:
-        """Look up and then remember the keys of consecutive rows.
+        """Look up the keys of consecutive rows, then remember them.
 
         Args:
-            keys: (rows,) uint64.
-            first: Number of the first of these rows.
+            keys: Key of each row, (rows,) uint64.
+            first: Index of the first of these rows.
 
         Returns:
-            (rows,) int64, the number of the first row with the same key, or -1.
+            Index of the first earlier row with the same key, or -1, (rows,) int64.
         """
         unique, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
         found = np.full(len(unique), -1, np.int64)
@@ -63,7 +63,7 @@ class Seen:
         return np.where(before == np.arange(first, first + len(keys)), -1, before)
 
     def _keep(self, keys: np.ndarray, rows: np.ndarray) -> None:
-        """Merge parts so that each has at most half the size of the one before.
+        """Merge arrays so that each array has at most half the size of the array before.
 
         A key is then merged about log2(keys) times.
         """
@@ -84,7 +84,7 @@ class _Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Duplicates(Step):
-    """Whether a text was seen before: 0 the first time, then 1.
+    """Whether a text was seen before: 0 at the first occurrence, then 1.
 
     Example:
         >>> step = Duplicates(of="reference")
@@ -124,12 +124,12 @@ class Duplicates(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class NearDuplicates(Step):
-    """Similarity of a text to the most similar earlier one, estimated by MinHash.
+    """Similarity of a text to the most similar earlier text, estimated by MinHash.
 
     The similarity is the Jaccard index of word n-grams. For each text, `bands` x `hashes` minimum
-    hashes are kept, and texts are compared if they agree on all hashes of a band. Two texts of
-    similarity s do so with probability 1 - (1 - s^hashes)^bands: 0.4 at s = 0.5 and 0.98 at 0.8
-    with 8 bands of 4. The estimate is the share of equal hashes.
+    hashes are kept. Two texts are compared if they agree on all hashes of a band. For texts of
+    similarity s this has probability 1 - (1 - s^hashes)^bands. With 8 bands of 4 hashes, that is
+    0.4 for s = 0.5 and 0.98 for s = 0.8. The estimated similarity is the share of equal hashes.
 
     Attributes:
         n: Words per n-gram. Shorter texts are compared by single words.
@@ -160,7 +160,10 @@ class NearDuplicates(Step):
         return f"similarity to a {self.of} before"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """Return the similarity of each row to an earlier one, 0 to 1. 0 if none was compared."""
+        """Return the similarity of each row to the most similar earlier row, 0 to 1.
+
+        It is 0 if the row was not compared with any.
+        """
         texts = _texts(rows, self.of)
         found: list[float] = []
         for start, end in blocks(texts):
@@ -168,7 +171,8 @@ class NearDuplicates(Step):
         return found
 
     def _signatures(self, texts: Sequence[str]) -> np.ndarray:
-        """Return (texts, bands * hashes) uint32, the minimum hash of each text by each function."""
+        """Return the minimum hash of each text under each hash function, (texts, bands * hashes)
+        uint32."""
         words = hash_words(texts)
         keys, text = ngram_keys(words, self.n)
         if self.n > 1:
@@ -218,10 +222,14 @@ class NearDuplicates(Step):
 
 
 def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
-    """Return the side by which to distribute rows to tasks, so that duplicates meet in one task.
+    """Return the side whose hash may determine the task of a row.
+
+    Rows that some step treats as exact duplicates must be equal in this side, so that they get the
+    same task.
 
     Returns:
-        The reference if possible, else the other side (source or translation), else None.
+        The reference if it is suitable, else the other side (source or translation). None if
+        neither is suitable.
 
     Example:
         >>> dealing_side([Duplicates(of="source")], is_bitext=True)

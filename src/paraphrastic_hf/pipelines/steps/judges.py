@@ -31,7 +31,7 @@ class CrossEntropy(Step):
     Attributes:
         model: A language model that `paraphrastic train` made, or an n-gram model of KenLM
             (.arpa, .arpa.gz, .bin, .binary or .klm).
-        column: Column of the score, if several models judge.
+        column: Column of the score. Must be set if several steps use language models.
     """
 
     model: str = argument(
@@ -53,7 +53,8 @@ class CrossEntropy(Step):
         return _kenlm(self.model) if self.model.endswith(KENLM) else _language_model(self.model)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the cross-entropy of each row, 0 or more. None for a text without known tokens."""
+        """Return the cross-entropy of each row, 0 or more, or None if the text has no known
+        tokens."""
         return self._scorer(column(rows, self.of)) if rows else []
 
 
@@ -92,14 +93,15 @@ def _kenlm(path: str) -> Scorer:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceProbability(Step):
-    """Probability that a side was written by a person, not by a machine, by a classifier.
+    """Probability that a side was written by a person, not by a machine, according to a classifier.
 
     Attributes:
-        model: A classifier of single texts that `paraphrastic train` made, with this label.
+        model: A classifier of single texts, the run directory of a supervised recipe.
+        label: The classifier's label for text written by people.
     """
 
     model: str = argument(
-        help="classifier: folder of `paraphrastic train`, of a recipe with a task", names="model"
+        help="classifier of single texts: run directory of a supervised recipe", names="model"
     )
     label: str = argument("reference", help="label of text written by people")
     of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)

@@ -22,7 +22,7 @@ SHORTER, LONGER = "shorter", "longer"
 
 @dataclass(frozen=True, kw_only=True)
 class CountWords(Step):
-    """Words of a side, split at white space. The thesis keeps at most 30 (4.5.4).
+    """Number of words of a side, split at white space. The thesis keeps at most 30 (4.5.4).
 
     Example:
         >>> CountWords(of="longer").score([{"reference": "a cat", "translation": "cat"}])
@@ -54,7 +54,8 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Words of the longer side divided by words of the shorter. Infinite if one side is empty.
+    """Number of words of the longer side divided by that of the shorter. Infinite if one side is
+    empty.
 
     Example:
         >>> LengthRatio().score([{"reference": "a cat sat down", "translation": "a cat"}])

@@ -57,7 +57,7 @@ def terminal_mark(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentNumbers(Step):
-    """Numbers in digits that only one side has.
+    """How many numbers, written in digits, only one side has.
 
     Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
 

@@ -1,7 +1,7 @@
 """Hashed words of many texts, and the n-grams that two texts share, in numpy.
 
-Python counters take 60 microseconds per pair of sentences, this takes a few. Words are hashed to 64
-bits and n-grams to 47 bits, so two different n-grams of a row collide in about one of 10^11 rows.
+Python counters take 60 microseconds per pair of sentences, this module takes a few. Words are
+hashed to 64 bits and n-grams to 47 bits. Two different n-grams collide in about one of 10^11 rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Words:
 
     Attributes:
         hashes: (words,) uint64, equal for equal words.
-        offsets: Start of each text and end of the last, (texts + 1,) int64.
+        offsets: Start of each text in `hashes`, and the end of the last text, (texts + 1,) int64.
     """
 
     hashes: np.ndarray
@@ -66,7 +66,7 @@ def hash_words(texts: Sequence[str]) -> Words:
 
 
 def ngram_keys(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the 47-bit hash of each n-gram, and the number of its text.
+    """Return the 47-bit hash of each n-gram, and the index of each n-gram's text.
 
     Args:
         words: Words of at most 65,536 texts.
@@ -83,16 +83,18 @@ def ngram_keys(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]:
-    """Count, for each pair of texts, the n-grams of both, of the first and of the second.
+    """Count, for each pair of texts, shared n-grams, n-grams of the first and n-grams of the
+    second.
 
-    Repeated n-grams are counted as often as both texts have them.
+    A repeated n-gram is shared as often as both texts have it.
 
     Args:
-        first: Words of at most 65,536 texts.
+        first: Words of the first text of each pair, at most 65,536 pairs.
+        second: Words of the second text of each pair.
         n: Words per n-gram, 1 or more.
 
     Returns:
-        Three arrays of counts, (texts,) int64, 0 or more.
+        Three arrays of counts, (pairs,) int64 each.
 
     Example:
         >>> pair = hash_words(["the cat sat down"]), hash_words(["a cat sat down"])
@@ -135,9 +137,10 @@ def _enough(count: int) -> int:
 
 @cache
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """Return the kind of each character (0 white space, 1 letter or digit, 2 mark) and its salt.
+    """Return two arrays over all characters: the kind and the salt.
 
-    The salt is a random number, 0 for white space.
+    Kinds are 0 for white space, 1 for letters and digits, 2 for marks. Salts are random numbers, 0
+    for white space.
     """
     every = "".join(map(chr, range(CODE_POINTS)))
     kinds = np.full(CODE_POINTS, 2, np.uint8)
@@ -151,7 +154,8 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the powers of the hash's base, and of its inverse modulo 2 ** 64, (count,)."""
+    """Return the powers of the hash's base, and of the inverse of the base modulo 2 ** 64, (count,)
+    each."""
     tables = []
     for base in (_BASE, _INVERSE):
         factors = np.full(count, base, np.uint64)

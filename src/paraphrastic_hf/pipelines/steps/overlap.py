@@ -1,6 +1,6 @@
-"""Steps that compare the words of both sides, to keep paraphrases in other words.
+"""Steps that compare the words of both sides, to keep paraphrases that use different words.
 
-They are n-gram overlap (thesis, 4.5.4) and smoothed sentence BLEU (2017 paper, 5.7).
+The steps are n-gram overlap (thesis, 4.5.4) and smoothed sentence BLEU (2017 paper, 5.7).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ ORDER = 4  # longest n-gram of BLEU
 
 @dataclass(frozen=True, kw_only=True)
 class NgramOverlap(Step):
-    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0).
+    """Shared n-grams divided by the n-grams of the side that has fewer (0 / 0 counts as 0).
 
-    Equals `text.overlap.ngram_overlap`, for thousands of rows at a time.
+    The result equals `text.overlap.ngram_overlap`, computed for thousands of rows at a time.
 
     Attributes:
         n: Words per n-gram. The thesis uses 3, the 2017 paper 1 to 3.
@@ -57,8 +57,8 @@ class NgramOverlap(Step):
 class SentenceBleu(Step):
     """Smoothed BLEU of the translation against the reference (Nakov et al., 2012).
 
-    1 is added to every n-gram count and to the length of the reference, so a copy of many words
-    scores higher than a copy of few.
+    Smoothing adds 1 to every n-gram count and to the length of the reference, so a long copy scores
+    higher than a short copy.
 
     Example:
         >>> row = {"reference": "the cat sat down", "translation": "the cat sat down"}
@@ -70,7 +70,7 @@ class SentenceBleu(Step):
     measure = "smoothed sentence BLEU"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """Return BLEU of each row, above 0 and below 1."""
+        """Return the smoothed BLEU of each row, above 0 and below 1."""
         return _by_blocks(rows, _bleu)
 
 

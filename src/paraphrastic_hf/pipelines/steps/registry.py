@@ -34,7 +34,8 @@ STEPS: dict[str, type[Step]] = {
 
 
 def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str = "steps") -> Step:
-    """Build a step from its name and the keys of a recipe. Its model is loaded later.
+    """Build a step from its name and the keys of a recipe. A model is loaded only when it is
+    needed.
 
     Args:
         name: One of `STEPS`.

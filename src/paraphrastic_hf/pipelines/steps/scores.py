@@ -1,4 +1,5 @@
-"""Paraphrase score of an encoder, and translation score of the engine (thesis, 4.3 and 4.5.4)."""
+"""Steps for the paraphrase score of an encoder and the translation score of the engine (thesis, 4.3
+and 4.5.4)."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class ParaphraseScore(Step):
     """Cosine of the embeddings of both sides. The thesis uses PARAGRAM-PHRASE (4.3.1).
 
     Attributes:
-        model: Any encoder that `load_encoder` takes. Loaded when first needed.
-        column: Column of the score, if several encoders score.
+        model: Any encoder that `load_encoder` takes. It is loaded when first needed.
+        column: Column of the score. Must be set if several steps use encoders.
 
     Example:
         >>> row = {"reference": "a cat sleeps", "translation": "the cat is asleep"}
@@ -56,7 +57,7 @@ class ParaphraseScore(Step):
         return _loaded(self.model, self.threads)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the cosine of each row, -1 to 1. None if a side is empty."""
+        """Return the cosine of each row, -1 to 1, or None if a side is empty."""
         first, second = sides(rows)
         cosines: list[float] = []
         for start in range(0, len(rows), AT_A_TIME):
@@ -78,7 +79,8 @@ class ParaphraseScore(Step):
 class TranslationScore(Step):
     """Mean log-probability of the translation's tokens, in nats, from the engine (at most 0).
 
-    The 2017 paper bounds its negative by 0.2 to 1 from above: `at_least: -0.2` to `-1` here.
+    The 2017 paper limits the negative of this score to at most 0.2 to 1, which is `at_least: -0.2`
+    to `at_least: -1` here.
 
     Example:
         >>> TranslationScore(at_least=-0.5).score([{"translation_score": -0.4}])
@@ -96,7 +98,8 @@ class TranslationScore(Step):
         return self.column.replace("_", " ")
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the engine's score of each row, or None if the engine (Apertium) has no scores."""
+        """Return the engine's score of each row, or None if the engine gives no scores, such as
+        Apertium."""
         if any(self.column not in row for row in rows):
             raise DataError(f"Rows lack the column {self.column!r}, which the engine writes")
         return [row[self.column] for row in rows]
