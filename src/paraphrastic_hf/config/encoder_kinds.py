@@ -1,4 +1,4 @@
-"""Encoder kinds that a recipe can name. Listing them does not import torch.
+"""Encoder kinds that a recipe can name. They are listed without torch.
 
 The built-in kinds are the file names in `models/encoders/`. `register_encoder` adds others.
 """
