@@ -40,7 +40,7 @@ NEED = {  # commands that need an extra
     "analyze": ["analyze", "norms", "english", "--output", "analysis"],
     "significance": ["significance", "english", "multilingual", "--suite", "sts"],
     "predict": ["predict", "relatedness", "pairs.tsv"],
-    "parse": ["parse", "pairs.tsv", "--parser", "parser"],
+    "parse": ["parse", "parser", "pairs.tsv"],
     "perplexity": ["perplexity", "language-model", "pairs.tsv"],
     "translate": ["translate", "paraphraser", "pairs.tsv", "--to", "fr"],
     "paraphrase": ["paraphrase", "paraphraser", "pairs.tsv", "--canonical"],
@@ -65,9 +65,9 @@ NEED = {  # commands that need an extra
     ],
     "publish": ["publish", "model", "english", "me/english", "--dry-run", "published"],
     "encode": ["encode", "english", "pairs.tsv", "--output", "vectors/"],
-    "mine": ["mine", "pairs.tsv", "pairs.tsv", "--model", "english", "--output", "x.parquet"],
+    "mine": ["mine", "english", "pairs.tsv", "pairs.tsv", "--output", "x.parquet"],
     "mine bfloat16": [
-        *("mine", "pairs.tsv", "pairs.tsv", "--model", "english", "--precision", "bfloat16"),
+        *("mine", "english", "pairs.tsv", "pairs.tsv", "--precision", "bfloat16"),
         *("--output", "x.tsv"),
     ],
 }
@@ -149,7 +149,7 @@ def check_applications() -> None:
         (1, 0),
     ]
     Path("texts.txt").write_text("\n".join(TEXTS[:2]) + "\n", encoding="utf-8")
-    mined = ("mine", "texts.txt", "corpus.txt", "--model", "english", "--score", "cosine")
+    mined = ("mine", "english", "texts.txt", "corpus.txt", "--score", "cosine")
     status, out, errors = run(*mined)
     assert status == 0, errors
     assert len(out.splitlines()) == 2, out

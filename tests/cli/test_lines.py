@@ -26,7 +26,7 @@ OVER_LINES = [
     "encode MODEL FILE",
     "score MODEL FILE",
     "neighbors MODEL FILE --query a",
-    "mine FILE FILE --model MODEL",
+    "mine MODEL FILE FILE",
     "simile -m MODEL -s FILE -r FILE --segments",
 ]
 
@@ -244,7 +244,7 @@ def test_blank_lines_are_no_neighbors_but_count(model: str, bad: str, run: Run) 
 
 def test_mine_skips_and_reports_blank_lines(model: str, bad: str, tmp_path: Path, run: Run) -> None:
     output = tmp_path / "pairs.tsv"
-    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--neighbors", "1"]
+    command = ["mine", model, bad, bad, "--score", "cosine", "--neighbors", "1"]
     command += ["--work", str(tmp_path / "work"), "--output", str(output)]
     assert "(2, 4)" in run(*command).err
     texts = [line.split("\t")[1] for line in output.read_text().splitlines()]
@@ -262,7 +262,7 @@ def test_mine_skips_and_reports_blank_lines(model: str, bad: str, tmp_path: Path
         "corpus sample LINES",
         "analyze norms MODEL --data FOLDER",
         "evaluate MODEL --suite sts --data FOLDER",
-        "mine LINES LINES --model MODEL",
+        "mine MODEL LINES LINES",
         "convert LINES",
     ],
     ids=lambda command: command.split()[0],
@@ -309,7 +309,7 @@ ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
 @pytest.mark.parametrize(
     "command",
     [
-        "mine LINES LINES --model MODEL --score cosine --neighbors 1",
+        "mine MODEL LINES LINES --score cosine --neighbors 1",
         "neighbors MODEL LINES --query QUERY --neighbors 3",
         "score MODEL PAIRS",
     ],

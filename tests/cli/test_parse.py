@@ -21,7 +21,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_every_line_keeps_its_place(model: str, tmp_path: Path, run: Run) -> None:
     lines, trees = tmp_path / "lines.txt", tmp_path / "trees.txt"
     lines.write_text("She drove.\n\na b c d e f\nHe ran.\n", encoding="utf-8")
-    said = run("parse", lines, "--parser", model, "--output", trees).err
+    said = run("parse", model, lines, "--output", trees).err
     found = trees.read_text(encoding="utf-8").splitlines()
     words = [read_tree(tree).words() for tree in found]
     assert words == [["She", "drove", "."], [], [], ["He", "ran", "."]]
@@ -30,21 +30,10 @@ def test_every_line_keeps_its_place(model: str, tmp_path: Path, run: Run) -> Non
     assert "1 too long" in said
 
 
-def test_the_model_may_follow_as_an_option(model: str, tmp_path: Path, run: Run) -> None:
-    lines = tmp_path / "lines.txt"
-    lines.write_text("She drove.\n", encoding="utf-8")
-    expected = run("parse", model, lines).out
-    for words in ([lines, "--parser", model], [f"--parser={model}", lines]):
-        assert run("parse", *words).out == expected
-    mined = run("mine", "tiny", lines, lines).out
-    assert mined == run("mine", lines, "--model", "tiny", lines).out
-    run("mine", lines, lines, status=2)
-
-
 def test_templates_are_the_top_of_the_trees(model: str, tmp_path: Path, run: Run) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("She drove.\n", encoding="utf-8")
-    shown = run("parse", lines, "--parser", model, "--template").out.strip()
+    shown = run("parse", model, lines, "--template").out.strip()
     assert not read_tree(shown).words()
 
 
@@ -52,7 +41,7 @@ def test_pairs_are_written_with_their_trees(model: str, tmp_path: Path, run: Run
     pairs, output = tmp_path / "pairs.tsv", tmp_path / "parsed.tsv"
     rows = "sentence1\tsentence2\nShe drove.\tDrove, she\nShe\tShe\n\t\n\n"
     pairs.write_text(rows, encoding="utf-8")
-    said = run("parse", "--pairs", pairs, "--parser", model, "--output", output).err
+    said = run("parse", model, "--pairs", pairs, "--output", output).err
     (row,) = [line.split("\t") for line in output.read_text(encoding="utf-8").splitlines()]
     assert row[:2] == ["She drove.", "Drove, she"]
     words = [read_tree(tree).words() for tree in row[2:]]
@@ -63,7 +52,7 @@ def test_pairs_are_written_with_their_trees(model: str, tmp_path: Path, run: Run
 def test_a_malformed_pair_is_reported(model: str, tmp_path: Path, run: Run) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("She drove.\tDrove, she\nalone\n", encoding="utf-8")
-    command = ["parse", "--pairs", pairs, "--parser", model]
+    command = ["parse", model, "--pairs", pairs]
     out, err = run(*command)
     assert len(out.splitlines()) == 1
     assert "pairs.tsv:2" in err

@@ -171,7 +171,7 @@ def test_the_command_writes_pairs_best_first(
     model: Path, two_files: tuple[Path, Path], tmp_path: Path, sentences: list[str]
 ) -> None:
     output = tmp_path / "pairs.tsv"
-    command = ["mine", *map(str, two_files), "--model", str(model), "--quiet"]
+    command = ["mine", str(model), *map(str, two_files), "--quiet"]
     assert main([*command, "--output", str(output), "--score", "cosine"]) == 0
     rows = [line.split("\t") for line in output.read_text(encoding="utf-8").splitlines()]
     assert {(row[1], row[2]) for row in rows} == {(text, text) for text in sentences}
@@ -198,7 +198,7 @@ def test_the_command_reads_standard_input_and_prints(
         buffer = io.BytesIO(two_files[0].read_bytes())
 
     monkeypatch.setattr(sys, "stdin", Input())
-    assert main(["mine", "-", str(two_files[1]), "--model", str(model), "--neighbors", "2"]) == 0
+    assert main(["mine", str(model), "-", str(two_files[1]), "--neighbors", "2"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed
     assert all(len(line.split("\t")) == 3 for line in printed)
@@ -215,7 +215,7 @@ def test_wrong_arguments_are_one_line_of_error(
         (["no.txt", files[0]], "no.txt"),
         (["-", "-"], ""),
     ):
-        assert main(["mine", *arguments, "--model", str(model), "--quiet"]) == 2
+        assert main(["mine", str(model), *arguments, "--quiet"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert named in line
 
@@ -226,8 +226,8 @@ def test_a_refused_command_leaves_no_work_folder(
     monkeypatch.setitem(sys.modules, "faiss", None)  # as if it were not installed
     (tmp_path / "no model").mkdir()
     before = set(tmp_path.iterdir())
-    command = ["mine", *map(str, two_files), "--output", str(tmp_path / "pairs.tsv"), "--model"]
-    for more in (
+    rest = [*map(str, two_files), "--output", str(tmp_path / "pairs.tsv")]
+    for name, *more in (
         [str(model), "--threshold", "nan"],
         [str(model), "--memory", "0"],
         [str(model), "--memory", "nan"],
@@ -235,7 +235,7 @@ def test_a_refused_command_leaves_no_work_folder(
         [str(model), "--index", "faiss-flat"],
         [str(tmp_path / "no model")],
     ):
-        assert main([*command, *more]) == 2
+        assert main(["mine", name, *rest, *more]) == 2
         assert set(tmp_path.iterdir()) == before
 
 
@@ -278,7 +278,7 @@ def test_a_work_folder_with_other_files_is_refused(
     work = tmp_path / "pairs.tsv.work"
     (work / name).parent.mkdir(parents=True)
     (work / name).write_text("mine")
-    command = ["mine", *map(str, two_files), "--model", str(model), "--quiet", "--output"]
+    command = ["mine", str(model), *map(str, two_files), "--quiet", "--output"]
     command.append(str(tmp_path / "pairs.tsv"))
     for more in ([], ["--work", str(work)]):
         assert main([*command, *more]) == 2
@@ -290,7 +290,7 @@ def test_a_work_folder_with_other_files_is_refused(
 def mining(model: Path, two_files: tuple[Path, Path], tmp_path: Path) -> list[str]:
     """A command that mines in the folder `work`."""
     output = ["--output", str(tmp_path / "pairs.tsv"), "--work", str(tmp_path / "work")]
-    return ["mine", *map(str, two_files), "--model", str(model), "--quiet", *output]
+    return ["mine", str(model), *map(str, two_files), "--quiet", *output]
 
 
 def test_changed_text_is_read_again_despite_equal_size_and_time(
@@ -337,7 +337,7 @@ def test_a_full_disk_names_the_file(kilobytes: int, file: str, tmp_path: Path) -
         lines = [f"word{n} and word{n * n}" for n in range(2000)]
         (tmp_path / "a.txt").write_text("\n".join(lines), encoding="utf-8")
         text = str(tmp_path / "a.txt")
-        command = ["mine", text, text, "--model", "tiny", "--work", str(disk / "work")]
+        command = ["mine", "tiny", text, text, "--work", str(disk / "work")]
         program = "import sys; from paraphrastic_hf.cli.main import main; sys.exit(main())"
         run = [sys.executable, "-c", program, *command]
         done = subprocess.run([*run, "--output", str(tmp_path / "out")], capture_output=True)

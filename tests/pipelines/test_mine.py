@@ -71,7 +71,7 @@ def test_sharded_mining_equals_one_search(
     found = mined(encoded, tmp_path / "mined", *options, other=other)
     texts = [str(encoded / f"{side}.txt") for side in ("own", other)]
     whole = tmp_path / "whole.parquet"
-    command = ["mine", *texts, "--model", "english", "--output", str(whole), *options]
+    command = ["mine", "english", *texts, "--output", str(whole), *options]
     assert main(command) == 0
     wanted = pq.read_table(whole).to_pylist()
     assert len(wanted) > 3

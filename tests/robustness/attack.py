@@ -62,12 +62,10 @@ class Case:
 
 CASES = [
     Case("encode", "encode english IN/lines.txt --output OUT/v.npy --quiet"),
-    Case(
-        "mine", "mine --model english IN/lines.txt IN/other.txt --output OUT/p --quiet", "other few"
-    ),
+    Case("mine", "mine english IN/lines.txt IN/other.txt --output OUT/p --quiet", "other few"),
     Case(
         "mine --work",
-        "mine --model english IN/lines.txt IN/other.txt --output OUT/p --work OUT/w --quiet",
+        "mine english IN/lines.txt IN/other.txt --output OUT/p --work OUT/w --quiet",
         "english tiny",
     ),
     Case("pack", "pack tiny --dimension 32 --precision int8 --output OUT/m --overwrite", "32 16"),

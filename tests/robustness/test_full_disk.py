@@ -18,7 +18,7 @@ FULL = "/dev/full"
 COMMANDS = {
     "encode": "encode english TEXT --output OUT.npy",
     "encode to parquet": "encode english TEXT --output OUT/",
-    "mine": "mine --model english TEXT OTHER --output OUT.tsv",
+    "mine": "mine english TEXT OTHER --output OUT.tsv",
     "convert": "convert VECTORS --output OUT",
     "pack": "pack english --output OUT",
     "train": "train own --sources PAIRS --output OUT --quiet",

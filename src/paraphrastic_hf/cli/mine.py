@@ -68,7 +68,6 @@ examples:
 
 def configure(parser: Parser) -> None:
     option = parser.add_argument
-    parser.first_option = "--model"
     option("model", help=MODEL)
     option(
         "source",

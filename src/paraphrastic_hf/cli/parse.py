@@ -35,7 +35,6 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.first_option = "--parser"
     parser.add_argument(
         "model", help="parser: model directory of `paraphrastic train`, or Hub repository"
     )

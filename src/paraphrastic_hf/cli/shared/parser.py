@@ -54,13 +54,10 @@ class Parser(argparse.ArgumentParser):
     command refuses unknown options and suggests similar ones.
 
     Attributes:
-        first_option: Other name of the first positional argument. `mine A B --model M` is
-            `mine M A B`.
         late_epilog: Function that returns the end of the help, if this is slow. Called only for
             `--help`.
     """
 
-    first_option: str | None = None
     late_epilog: Callable[[], str] | None = None
     _given: Sequence[str] = ()
 
@@ -79,22 +76,11 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        self._given = self._reordered(list(args or ()))
+        self._given = list(args or ())
         known, rest = super().parse_known_args(self._given, namespace)
         if rest and self._subparsers is None and not self.get_default("takes_overrides"):
             super().error(f"unrecognized arguments: {' '.join(rest)}{self._hint(rest)}")
         return known, rest
-
-    def _reordered(self, words: list[str]) -> list[str]:
-        """Move the value of `first_option` to the front."""
-        for place, word in enumerate(words):
-            name, is_joined, value = word.partition("=")
-            if name == "--":
-                break
-            if name == self.first_option and (is_joined or words[place + 1 :]):
-                end = place + (1 if is_joined else 2)
-                return [value if is_joined else words[place + 1], *words[:place], *words[end:]]
-        return words
 
     def format_help(self) -> str:
         if self.late_epilog is not None:
