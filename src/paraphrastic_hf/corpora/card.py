@@ -63,7 +63,7 @@ rows = load_dataset("DIR", "{config}", split="{split}")
 """
 PRIVATE = """
 
-**Keep exports private:** the license does not allow publishing the corpus, or some of its texts."""
+**Keep exports private:** nothing here permits publishing all texts of this corpus."""
 
 
 def dataset_card(source: Source, counts: Counts) -> str:
