@@ -121,7 +121,7 @@ def next_command(model: Path) -> str:
 
 
 def source_fields() -> Fields:
-    """Return the fields of a source, by the keys shown in the tables."""
+    """Return the recipe fields of a data source, by their keys in the tables of `--keys`."""
     from paraphrastic_hf.config.recipe import key_paths
     from paraphrastic_hf.training.engine.recipe import SourceArguments
 

@@ -148,8 +148,8 @@ class SentenceEncoder(HubMixin):
         """Load a model directory, a packaged model or a Hub repository written by this package.
 
         Averaging models load without torch. Models trained further with sentence-transformers load
-        too, unless they were saved with prompts, truncated dimensions or another similarity than
-        the cosine.
+        too, unless they were saved with prompts, truncated dimensions or a similarity other
+        than the cosine.
 
         Args:
             name: Directory, packaged model or Hub repository, tried in this order. None means

@@ -409,7 +409,10 @@ def _is_changed(finish: Mapping[str, Any]) -> bool:
 def _sources(
     trained: TrainedModel, known: Sequence[SourceLicense], data_root: Path | None
 ) -> tuple[list[str], str]:
-    """Return the table of sources with licenses, and a sentence naming all other sources."""
+    """Return a table of the run's own sources, and a text that lists the model's other sources.
+
+    Other sources are, for example, those of the run that this one started from.
+    """
     if len(known) == 1 and known[0].packaged:
         return packaged_table(known[0].packaged), ""
     licenses = {source.name: source.license for source in known}

@@ -27,7 +27,7 @@ BLANK, NO_TEXT = "blank", "damaged (invalid UTF-8 or NUL)"
 
 
 class Remarks:
-    """Counts and first line numbers of blank and damaged lines of an input."""
+    """Counts of the blank and the damaged lines of an input, and the numbers of the first few."""
 
     def __init__(self, name: str, *, refuse: bool = False) -> None:
         self.name, self.refuse = name, refuse

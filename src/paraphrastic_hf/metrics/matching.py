@@ -15,7 +15,8 @@ SegmentScores = Callable[[Sequence[str], Sequence[Sequence[str]]], np.ndarray]
 
 
 def sentence_bleu(progress: bool = False) -> SegmentScores:
-    """Return sacrebleu's sentence BLEU, 0 to 100, with 13a tokens and exponential smoothing."""
+    """Return a function that computes sacrebleu's sentence BLEU, 0 to 100 (13a tokens, exponential
+    smoothing)."""
     from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]  # pip install 'paraphrastic-hf[compare]'
 
     metric = BLEU(effective_order=True)
@@ -23,7 +24,7 @@ def sentence_bleu(progress: bool = False) -> SegmentScores:
 
 
 def chrf(progress: bool = False) -> SegmentScores:
-    """Return sacrebleu's chrF2 with its default settings, 0 to 100."""
+    """Return a function that computes sacrebleu's chrF2 with default settings, 0 to 100."""
     from sacrebleu.metrics import CHRF  # type: ignore[attr-defined]
 
     metric = CHRF()
@@ -31,7 +32,10 @@ def chrf(progress: bool = False) -> SegmentScores:
 
 
 def meteor(progress: bool = False) -> SegmentScores:
-    """Return nltk's METEOR over lower-cased Treebank tokens, 0 to 100. It needs nltk's WordNet."""
+    """Return a function that computes nltk's METEOR over lower-cased Treebank tokens, 0 to 100.
+
+    It needs nltk's WordNet.
+    """
     from nltk.tokenize import TreebankWordTokenizer
     from nltk.translate.meteor_score import meteor_score
 

@@ -215,7 +215,8 @@ def _cut(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 class _Search:
-    """Search of the matrix strip by strip, with one block of each side in memory."""
+    """Search of the matrix of cosines, strip by strip, with one block of sources and one block of
+    targets in memory."""
 
     def __init__(
         self,

@@ -55,7 +55,8 @@ class TextStore:
 
         Args:
             folder: The folder, which is created if missing. Lines with another stamp are replaced.
-            stamp: Identifies the lines, as from `file_stamp`. An empty stamp never matches.
+            stamp: Identifies the lines, for example the result of `file_stamp`. An empty stamp
+                never matches.
         """
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):

@@ -152,7 +152,7 @@ class EngineArguments:
 
 
 def split_command(command: str) -> list[str]:
-    """Split a command into a program and its arguments. Return nothing if a quote is not closed."""
+    """Split a command into a program and its arguments. An unclosed quote gives an empty list."""
     try:
         return shlex.split(command)
     except ValueError:

@@ -191,7 +191,10 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
 
 
 def _make_room_for_start(mapping: dict[str, Any]) -> None:
-    """Remove the tokenizer and the encoder, which `--start` replaces. The two dropouts stay."""
+    """Remove the tokenizer and the encoder, which `--start` replaces.
+
+    Only the encoder's `embedding_dropout` and `word_dropout` are kept.
+    """
     mapping.pop("tokenizer", None)
     model = mapping.pop("model", None)
     if isinstance(model, dict):

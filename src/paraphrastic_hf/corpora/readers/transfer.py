@@ -58,8 +58,10 @@ class Mpqa(TwoFiles):
 
 
 class Sst(Corpus):
-    """Stanford Sentiment Treebank: sentences with two labels (`binary`) or five (`fine`), or
-    training `phrases`."""
+    """Stanford Sentiment Treebank, labeled with two classes (`binary`) or five (`fine`).
+
+    `phrases` has two classes and the phrases of the training trees.
+    """
 
     NAME = "sst"
 

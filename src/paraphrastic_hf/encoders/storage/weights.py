@@ -139,8 +139,12 @@ class Weights:
         return rows if rows is not None and has_scales(rows) and holds(rows, precision) else None
 
     def exact_table(self, name: str | None) -> Table:
-        """Return a float32 table to derive other tables from, for any device and precision of the
-        model.
+        """Return the unrounded table, from which other tables are derived.
+
+        The weights of a torch model are copied to the CPU as float32.
+
+        Raises:
+            ModelError: The table was rounded in memory, or the model does not average.
         """
         if self.rounding_error:
             raise ModelError(

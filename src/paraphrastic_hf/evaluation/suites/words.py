@@ -46,7 +46,7 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
 
 
 def _are_unknown(tokenizer: Any, words: Sequence[str]) -> np.ndarray:
-    """Return whether the only ids of each word are 0 (padding) and 1 (unknown), (words,)."""
+    """Return, for each word, whether all its ids are 0 (padding) or 1 (unknown), (words,)."""
     return np.array([not (ids > 1).any() for ids in tokenizer.encode_batch(words)], bool)
 
 

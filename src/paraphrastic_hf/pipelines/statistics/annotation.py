@@ -41,7 +41,7 @@ class BinAnswers:
 
 
 def refuse_sample(folder: str | Path) -> None:
-    """Raise DataError if a folder holds a sample."""
+    """Raise DataError if a folder already contains a sample, which must not be overwritten."""
     if (Path(folder) / KEY_FILE).exists():
         raise DataError(f"{folder} contains a sample, perhaps with answers. Choose another folder")
 

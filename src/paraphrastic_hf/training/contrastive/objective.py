@@ -80,7 +80,7 @@ class ContrastiveObjective:
         return ceil(self.examples(epoch) / self.arguments.batch_size)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield one optimizer step for each mini-batch of the next mega-batch.
+        """Yield a `Step` for each mini-batch of the next mega-batch.
 
         Args:
             step: Number of mini-batches since training began. It determines the size of the

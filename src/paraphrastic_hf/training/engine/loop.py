@@ -144,7 +144,9 @@ class ByMethod(Protocol):
     """Interface of an objective that calls a method of the model other than `forward`."""
 
     def as_forward(self, model: Any) -> nn.Module:
-        """Wrap a model in a module whose `forward` is that method. `loss` gets this module.
+        """Wrap a model in a module whose `forward` calls the method that the objective needs.
+
+        This module is passed to `loss`.
 
         Accelerate averages gradients over processes only for calls of `forward`.
         """
