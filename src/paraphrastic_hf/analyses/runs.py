@@ -102,7 +102,7 @@ def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
     texts = read_json(path) if path.exists() else {}
     if texts.setdefault(name, digest.hexdigest()) != digest.hexdigest():
         raise RecipeError(
-            f"{folder} contains the run {name}, which was trained on other text than the sources "
-            "have now. Use another --output"
+            f"{folder} contains the run {name}, but its training text has changed since. Use "
+            "another --output"
         )
     write_json(path, texts)

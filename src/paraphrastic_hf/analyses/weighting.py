@@ -121,7 +121,8 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
     known = np.array([token in place for token in tokens])
     if not known[2:].any():
         raise ModelError(
-            "The start and the model share no token. Give the model that training started from"
+            "The model given as start shares no token with the trained model. Give the model that "
+            "training started from"
         )
     found = random_start(table)
     given = rows[[place[token] for token, kept in zip(tokens, known, strict=True) if kept]]

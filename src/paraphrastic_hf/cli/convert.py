@@ -76,8 +76,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--bad-rows",
         choices=BAD_ROWS,
         default="refuse",
-        help="malformed rows and repeated words in vectors as text: refuse the file, skip the row, "
-        "or keep the last row of a repeated word",
+        help="malformed rows and repeated words in a text file of vectors. refuse: stop with an "
+        "error. skip: drop malformed rows, and keep the first row of a word. last: the same, but "
+        "keep the last row of a word",
     )
 
 

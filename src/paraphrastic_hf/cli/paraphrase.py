@@ -74,7 +74,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="rewrite each line without a template (thesis, 4.6)",
     )
     parser.add_argument(
-        "--generator", metavar="MODEL", help="parse generator, which fills the templates"
+        "--generator",
+        metavar="MODEL",
+        help="parse generator: model that expands each template to a full parse",
     )
     parser.add_argument(
         "--parser",

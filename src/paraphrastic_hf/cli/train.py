@@ -57,7 +57,9 @@ def configure(parser: Parser) -> None:
         "recipe", help="recipe to train: a YAML file, or the name of a packaged recipe (--list)"
     )
     parser.add_argument(
-        "--list", action=_List, help="print the packaged recipes with their minutes on two cores"
+        "--list",
+        action=_List,
+        help="print the packaged recipes with their training time in minutes on two cores",
     )
     add_keys_option(parser, _load, more=source_fields)
     parser.add_argument(

@@ -226,7 +226,8 @@ def _encoder(
     if not arrays:
         if settings.pool != "mean":
             raise DataError(
-                f"{path} takes the {settings.pool} of its vectors. Only the mean can be converted"
+                f"{path} pools its token vectors by {settings.pool}. Only mean pooling can be "
+                "converted"
             )
         return AveragingConfig(vocab_size=len(table), hidden_size=table.shape[1]), {}
     wanted = {f"lstm.{name}{end}" for name in LSTM_ARRAYS for end in ("", "_reverse")}

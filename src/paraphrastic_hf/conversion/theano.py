@@ -75,9 +75,9 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
     if combine is None and is_open:
         what = "parts" if len(pieces) > 1 else "directions"
         raise DataError(
-            f"{place} is {kind}, whose {what} may be added or concatenated. Choose --combine add "
-            "or --combine concatenate (used in the released trigrams+words of 600 dimensions and "
-            "bilstm-avg of 4,096)"
+            f"{place} is {kind}. The file does not tell whether its {what} are added or "
+            "concatenated. Set --combine add or --combine concatenate (used in the released "
+            "trigrams+words of 600 dimensions and bilstm-avg of 4,096)"
         )
     configs, states, tokenizers = [], [], []
     for piece, words in zip(pieces, vocabularies, strict=True):

@@ -223,8 +223,9 @@ def _open_study(output: Path, grid: Grid) -> Any:
             is_known = all(trial.params.get(key) in space[key].choices for key in space)
             if not is_known or trial.params.keys() != space.keys():
                 raise RecipeError(
-                    f"{output} holds a search of another grid, with {_listed(trial.params)}. Keep "
-                    "all its keys and values, or use another --output."
+                    f"{output} contains trials of another grid, such as "
+                    f"{_listed(trial.params)}. Use the keys of that grid with at least all its "
+                    "values, or another --output."
                 )
         study = optuna.create_study(
             storage=storage, study_name=str(len(names)), direction="maximize"

@@ -31,8 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         nargs="+",
         metavar="EDGE",
-        help="edges of the score bins, each including its upper one (default: -0.1 0.2 0.4 0.6 "
-        "0.8 1)",
+        help="edges of the score bins. A bin includes its upper edge, but not its lower edge "
+        "(default: -0.1 0.2 0.4 0.6 0.8 1)",
     )
     parser.add_argument(
         "--per-bin", type=int, default=100, help="rows sampled from each bin, at least 1"
@@ -49,7 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="encoder that computes the score if --score is not given",
     )
     parser.add_argument(
-        "--independent", metavar="MODEL", help="second encoder, which also scores the sample"
+        "--independent",
+        metavar="MODEL",
+        help="second encoder, for a column with the mean similarity of each bin's sample",
     )
     parser.add_argument(
         "--language-model",

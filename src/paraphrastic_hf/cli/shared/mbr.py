@@ -72,7 +72,7 @@ def decider(
     if arguments.aggregate and metric not in ("simile", "sim"):
         raise DataError(f"--aggregate needs --metric simile or sim, got {metric}")
     if arguments.aggregate and by_windows:
-        raise DataError("--aggregate needs --metric-similarity sentences, got windows")
+        raise DataError("--aggregate works only with --metric-similarity sentences, got windows")
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
     from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
 

@@ -153,7 +153,7 @@ class Weights:
             )
         if not self.is_averaging:
             raise ModelError(
-                f"{type(self._held).__name__} has no table to change. Use an averaging model"
+                f"{type(self._held).__name__} has no table of token vectors. Use an averaging model"
             )
         if isinstance(self._held, Table):
             return self._held

@@ -55,8 +55,8 @@ class CharCnnConfig(TableConfig):
     def validate_dense_layer(self) -> None:
         if self.dense_activation == "none" and sum(self.filter_counts) != self.hidden_size:
             raise ValueError(
-                f"hidden_size must be the number of filters ({sum(self.filter_counts)}) "
-                f"without a dense layer, got {self.hidden_size}. Change it, or set "
+                "Without a dense layer, hidden_size must equal the number of filters, "
+                f"{sum(self.filter_counts)}, got {self.hidden_size}. Change hidden_size or set "
                 "dense_activation"
             )
         check_choices(self, dense_activation=("none", *ACTIVATIONS))

@@ -152,8 +152,9 @@ def _warn_of_dropped_characters(tokenizer: SubwordTokenizer, sample: Sequence[st
     )
     if changed >= MANY * len(sample) and left_out:
         logger.warning(
-            "%d %% of the lines have characters without a piece, which are dropped: %s. To keep "
-            "more, raise tokenizer.character_coverage, for example to 0.9995.",
+            "%d %% of the lines contain characters that have no piece. The tokenizer drops these "
+            "characters: %s. To keep more, raise tokenizer.character_coverage, for example to "
+            "0.9995.",
             100 * changed // len(sample),
             " ".join(list(left_out)[:NAMED]),
         )

@@ -199,5 +199,8 @@ def _read(path: Path, count: int) -> np.ndarray:
             f"{path} is damaged ({error}). Remove it and run the same command again"
         ) from error
     if found.ndim != 2 or len(found) != count:
-        raise CheckpointError(f"{path} has shape {found.shape}, expected {count} rows")
+        raise CheckpointError(
+            f"{path} has shape {found.shape}, expected {count} rows. Remove it and run the same "
+            "command again"
+        )
     return found

@@ -63,8 +63,8 @@ def check_encoders(recipe: EncoderRecipe) -> None:
     _check_finish(recipe)
     if recipe.keeps_tables and all(_is_table_only(encoder) for encoder in recipe.encoders):
         raise RecipeError(
-            "training.freeze tables leaves nothing to train in an average of token vectors. Set "
-            "model.kind to weighted, or remove it"
+            "With training.freeze set to tables, an average of token vectors has nothing to train. "
+            "Set model.kind to weighted, or remove training.freeze"
         )
     if recipe.parts:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:

@@ -90,9 +90,9 @@ class TokenizerArguments:
     )
     apart: list[str] = argument(
         [],
-        help="languages that share no pieces with other languages, not even for words with the "
-        "same spelling (thesis 5.3.2). finish.drop_apart removes their pieces from the saved "
-        "model",
+        help="languages that get pieces of their own, shared with no other language even for words "
+        "with the same spelling (thesis 5.3.2). finish.drop_apart removes these pieces from the "
+        "saved model",
     )
     from_model: str | None = argument(
         None,

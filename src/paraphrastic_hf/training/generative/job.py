@@ -150,8 +150,8 @@ class Generative:
             )
         if first and self.start is None and self.recipe.model.vectors is None:
             logger.warning(
-                "training.decoders_first freezes a random encoder. Set model.vectors or start, "
-                "or remove it"
+                "training.decoders_first freezes the semantic encoder, whose weights are random "
+                "here. Set the key model.vectors or start, or remove training.decoders_first"
             )
         return found
 
