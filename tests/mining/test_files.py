@@ -376,12 +376,12 @@ ENGLISH = ["It is raining.", "A cat is asleep.", "Thank you.", "Where is the sta
 ENGLISH += ["A dog at the station eats the big red apple."]
 
 
-def mined_scores(folder: Path, *options: str) -> list[float]:
+def mined_scores(folder: Path, model: str, *options: str) -> list[float]:
     for name, lines in (("fr", FRENCH), ("en", ENGLISH)):
         (folder / name).write_text("\n".join(lines), encoding="utf-8")
     output = str(folder / "pairs.tsv")
     sides = [str(folder / "fr"), str(folder / "en")]
-    assert main(["mine", *sides, "--output", output, "--neighbors", "2", *options]) == 0
+    assert main(["mine", model, *sides, "--output", output, "--neighbors", "2", *options]) == 0
     rows = Path(output).read_text(encoding="utf-8").splitlines()
     return [float(row.split("\t")[0]) for row in rows]
 
@@ -390,18 +390,18 @@ def mined_scores(folder: Path, *options: str) -> list[float]:
 def test_only_the_packaged_model_with_ratio_has_a_default_threshold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = ("--model", "multilingual")
-    every = mined_scores(tmp_path, *model, "--threshold=-inf")
+    model = "multilingual"
+    every = mined_scores(tmp_path, model, "--threshold=-inf")
     capsys.readouterr()
-    some = mined_scores(tmp_path, *model, "--quiet")
+    some = mined_scores(tmp_path, model, "--quiet")
     assert capsys.readouterr().err == ""
     assert some == [score for score in every if score >= MULTILINGUAL_RATIO]
     assert 0 < len(some) < len(every)
-    for others in ((*model, "--score", "cosine"), ("--model", "english")):
+    for others in ((model, "--score", "cosine"), ("english",)):
         whole = mined_scores(tmp_path, *others, "--threshold=-inf")
         assert len(mined_scores(tmp_path, *others)) == len(whole)
     capsys.readouterr()
-    mined_scores(tmp_path, *model, "--threshold", "1.5")  # the pairs at several are counted
+    mined_scores(tmp_path, model, "--threshold", "1.5")  # the pairs at several are counted
     counts = re.findall(r"([\d.]+): (\d+)", capsys.readouterr().err)
     assert len(counts) > 3
     assert all(int(n) == sum(score >= float(least) for score in every) for least, n in counts)
