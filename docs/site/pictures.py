@@ -1,13 +1,17 @@
-"""Draws the pictures of the guides: `python docs/site/pictures.py`."""
+"""Draws the pictures of the README and the guides: `python docs/site/pictures.py`."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from paraphrastic_hf import SentenceEncoder, token_contributions
-from paraphrastic_hf.io.plots import heat_map, new_figure, png
+from paraphrastic_hf.io.plots import COLORS, heat_map, new_figure, png, style
 
-GUIDES = Path(__file__).parents[1] / "guides"
+DOCS = Path(__file__).parents[1]
+GUIDES = DOCS / "guides"
+CARDS = DOCS.parent / "hub_cards" / "models"
+SHOWN = ("sentences per second", "STS 2012-2016", "MB of weights")
 FIRST, SECOND = "The doctor examined the child.", "The physician looked at the boy."
 TRANSLATIONS = {
     "English": ("A cat is asleep.", "Where is the station?", "Bread is expensive."),
@@ -17,6 +21,28 @@ TRANSLATIONS = {
     "Russian": ("Кошка спит.", "Где вокзал?", "Хлеб дорогой."),
     "Japanese": ("猫が寝ている。", "駅はどこですか。", "パンは高い。"),
 }
+
+
+def quality() -> bytes:
+    """Draw quality against speed of the packaged models and MiniLM, by the tables of the cards."""
+    found = {}
+    for path in sorted(CARDS.glob("*.md")):
+        card = path.read_text(encoding="utf-8")
+        rows = [re.search(rf"^\| {name} \| (.+) \| (.+) \|$", card, re.MULTILINE) for name in SHOWN]
+        for side, name in ((1, path.stem), (2, "all-MiniLM-L6-v2")):
+            found[name] = [float(row[side].strip("*").replace(",", "")) for row in rows if row]
+    figure = new_figure(7, 3.8)
+    axes = figure.subplots()
+    for (name, (speed, score, size)), color in zip(found.items(), COLORS, strict=False):
+        axes.scatter(speed, score, s=12 * size, color=color, alpha=0.7)
+        below = (0, -14 - (12 * size) ** 0.5 / 2)
+        label = f"{name}, {size:g} MB"
+        axes.annotate(label, (speed, score), below, textcoords="offset points", ha="center")
+    axes.set_xscale("log")
+    axes.set_xlim(30, 6e6)
+    axes.set_ylim(68, 77.5)
+    style(axes, "", "new sentences per second, two CPU cores", "STS 2012-2016, Pearson's r x 100")
+    return png(figure, "Quality and speed; areas show the size of the weights", dpi=110)
 
 
 def pieces() -> bytes:
@@ -48,5 +74,6 @@ def languages() -> bytes:
 
 
 if __name__ == "__main__":
+    (DOCS / "quality.png").write_bytes(quality())
     (GUIDES / "pieces.png").write_bytes(pieces())
     (GUIDES / "languages.png").write_bytes(languages())
