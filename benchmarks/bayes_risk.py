@@ -47,7 +47,7 @@ def load_mbrs() -> tuple[Any, Any]:
 
 
 def contenders() -> Iterator[tuple[str, Choose, Choose]]:
-    """Yield the name of a metric, our decoder and that of mbrs."""
+    """Yield, for each metric, its name, our decoder and the decoder of mbrs."""
     decoders, metrics = load_mbrs()
     for name in UTILITIES:
         utility, kind = make_utility(name), metrics.get_metric(name)

@@ -16,7 +16,7 @@ the peer's most similar loss, `MultipleNegativesRankingLoss` its most common cho
 
 `--vocabulary 20000 100000` also trains tables of that many rows for `--growth-batches` batches: the
 rows of the text, then random ones that no sentence uses, so a batch needs the same work at every
-size. The cost of our optimizer depends on the rows used, that of the peer's on the whole table.
+size. Our optimizer's cost depends on the rows used, the peer's on the size of the table.
 
 Contenders take turns, after a warm-up of four batches. Imports, tokenizer training and building
 models are not timed. Figures are medians, with the range. Use an idle machine.

@@ -200,7 +200,7 @@ def answered(answer: Callable[..., str]) -> Callable[..., str]:
 def from_link(known: Sequence[Page], query: Mapping[str, str]) -> list[Any]:
     """Return the page that a link shows, with the fields and the answer of each page.
 
-    Missing or invalid fields stay unchanged; then there is no answer.
+    If a field of the link is missing or invalid, it stays unchanged and nothing is answered.
     """
     chosen = next((page for page in known if page.name == query.get("tab")), None)
     updates: list[Any] = [gr.Tabs(selected=chosen.name) if chosen else gr.skip()]

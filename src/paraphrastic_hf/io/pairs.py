@@ -661,8 +661,11 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def _opened_quote(lines: Sequence[str], number: int) -> int:
-    """Return the number of the line that opened the last quote. `number` is that of the first
-    line."""
+    """Return the line number at which the last quote was opened.
+
+    Args:
+        number: Line number of the first of `lines`.
+    """
     opened, is_open = number, False
     for place, line in enumerate(lines, number):
         if line.count('"') % 2:

@@ -54,8 +54,7 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Number of words of the longer side divided by that of the shorter. Infinite if one side is
-    empty.
+    """Words of the longer side per word of the shorter side. Infinite if one side is empty.
 
     Example:
         >>> LengthRatio().score([{"reference": "a cat sat down", "translation": "a cat"}])
