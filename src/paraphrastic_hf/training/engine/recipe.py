@@ -6,7 +6,7 @@ help text says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,6 @@ from paraphrastic_hf.io.pairs import BAD_ROWS, MAX_BAD_ROWS
 
 HELD_OUT, NONE = "held_out", "none"  # run.development: loss on held-out text, or no selection
 MORE_THAN_ONCE = "repeat its pairs or cap them with max_pairs"  # instead of `weight`
-Check = tuple[bool, str, object, str]
 
 
 def must_be(key: str, value: object, wanted: str) -> RecipeError:
@@ -24,17 +23,6 @@ def must_be(key: str, value: object, wanted: str) -> RecipeError:
     express.
     """
     return RecipeError(f"{key} must be {wanted}, got {value!r}")
-
-
-def refuse_unless(checks: Iterable[Check]) -> None:
-    """Raise an error for the first check that fails.
-
-    A check is a tuple: whether the value is valid, its key, the value, and a description of valid
-    values.
-    """
-    for is_good, name, value, wanted in checks:
-        if not is_good:
-            raise must_be(name, value, wanted)
 
 
 @dataclass(frozen=True)
