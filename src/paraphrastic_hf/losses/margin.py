@@ -122,18 +122,16 @@ def margin_loss_of_rows(
         tensor(0.3000)
     """
     if similarity != "cosine":
-        first, second, *negatives = (vectors.index_select(0, row) for row in rows)
-        of_first, of_second = (*negatives, None)[:2]
-        has_first, has_second = (*has_negative, None)[:2]
+        first, second, of_first, *of_second = (vectors.index_select(0, row) for row in rows)
         return margin_loss(
             first,
             second,
             of_first,
-            of_second,
+            of_second[0] if of_second else None,
             margin,
             similarity=similarity,
-            has_negative_of_first=has_first,
-            has_negative_of_second=has_second,
+            has_negative_of_first=has_negative[0],
+            has_negative_of_second=has_negative[1] if of_second else None,
         )
     return _MarginOfRows.apply(vectors, rows, margin, has_negative)  # type: ignore[no-untyped-call]
 
