@@ -17,6 +17,19 @@ def test_large_numbers_have_units(value: float, text: str) -> None:
     assert human(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"), [(999.6, "1k"), (999_700, "1M"), (-999_999, "-1M"), (2_345_000_000, "2.34G")]
+)
+def test_rounded_numbers_keep_their_unit(value: float, text: str) -> None:
+    assert human(value, 3) == text
+
+
+def test_dollars_and_backslashes_are_plain_text() -> None:
+    figure = new_figure(5, 3)
+    bars(figure.subplots(), [r"$\no$ such", "$5 for $6"], [1, 2], r"a_1 $\x$")
+    png(figure, r"the model $\y$")
+
+
 def test_counts_have_whole_ticks() -> None:
     axes = new_figure(5, 3).add_subplot()
     lines(axes, {"one": CURVE, "two": CURVE}, "step", counts="x")

@@ -17,7 +17,10 @@ TASK = {
     "labeled": "text-classification",
     "parsed sentence": "token-classification",
 }
-SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
+SIZES = (  # the Hub's categories of row counts, from below 10^3 to below 10^10
+    "n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B",
+    "1B<n<10B",
+)  # fmt: skip
 
 TEMPLATE = """---
 {front}
@@ -133,8 +136,17 @@ def _size(counts: Counts) -> list[str] | None:
     sizes = [number for splits in counts.values() for number in splits.values()]
     if not sizes or None in sizes:
         return None
-    total = sum(number or 0 for number in sizes)
-    return [SIZES[max(0, len(str(total)) - 3)]]
+    return [size_category(sum(number or 0 for number in sizes))]
+
+
+def size_category(rows: int) -> str:
+    """Return the Hub's category of a number of rows.
+
+    Example:
+        >>> [size_category(rows) for rows in (999, 1000, 51_409_585)]
+        ['n<1K', '1K<n<10K', '10M<n<100M']
+    """
+    return SIZES[max(0, len(str(rows)) - 3)]
 
 
 def _license(source: Source) -> dict[str, Any]:

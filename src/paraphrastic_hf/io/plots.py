@@ -29,9 +29,13 @@ def new_figure(width: float, height: float) -> Figure:
 
 def png(figure: Figure, title: str = "", dpi: int = 150) -> bytes:
     """Render a figure as PNG, below a title."""
+    from matplotlib.text import Text
+
     if title:
         wrapped = textwrap.fill(title, int(10 * figure.get_figwidth()))
         figure.suptitle(wrapped, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # names may contain dollar signs
     buffer = BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # characters that no font has
@@ -46,7 +50,8 @@ def human(value: float, digits: int = 6) -> str:
         >>> [human(value) for value in (0, 0.5, 10_000, 2_500_000, 1e-5)]
         ['0', '0.5', '10k', '2.5M', '1e-5']
     """
-    for unit, name in ((1e6, "M"), (1e3, "k")):
+    value = float(f"{value:.{digits}g}")
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:
             return f"{value / unit:.{digits}g}{name}"
     return f"{value:.{digits}g}".replace("e-0", "e-")

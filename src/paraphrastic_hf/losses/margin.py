@@ -122,14 +122,16 @@ def margin_loss_of_rows(
         tensor(0.3000)
     """
     if similarity != "cosine":
-        s, t, t_, *s_ = (vectors.index_select(0, row) for row in rows)
+        first, second, of_first, *of_second = (vectors.index_select(0, row) for row in rows)
         return margin_loss(
-            *(s, t, t_),
-            s_[0] if s_ else None,
+            first,
+            second,
+            of_first,
+            of_second[0] if of_second else None,
             margin,
             similarity=similarity,
             has_negative_of_first=has_negative[0],
-            has_negative_of_second=has_negative[1] if s_ else None,
+            has_negative_of_second=has_negative[1] if of_second else None,
         )
     return _MarginOfRows.apply(vectors, rows, margin, has_negative)  # type: ignore[no-untyped-call]
 

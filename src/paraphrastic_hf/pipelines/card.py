@@ -6,17 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paraphrastic_hf.config.recipe import to_yaml
+from paraphrastic_hf.corpora.card import size_category
 from paraphrastic_hf.io.markdown import code, code_block, markdown_table
 from paraphrastic_hf.pipelines.recipe import TRANSLATE, CorpusRecipe, EngineArguments
 
-SIZES = {
-    10**3: "n<1K",
-    10**4: "1K<n<10K",
-    10**5: "10K<n<100K",
-    10**6: "100K<n<1M",
-    10**7: "1M<n<10M",
-    10**8: "10M<n<100M",
-}
 COLUMNS = {
     "reference": "a sentence of the bitext",
     "translation": "the other side, as the engine translated it",
@@ -94,7 +87,7 @@ def corpus_card(
     front = DatasetCardData(
         language=[recipe.data.reference],
         task_categories=["sentence-similarity"],
-        size_categories=[next((name for most, name in SIZES.items() if rows < most), "n>100M")],
+        size_categories=[size_category(rows)],
         configs=[
             {
                 "config_name": name,

@@ -41,15 +41,8 @@ from paraphrastic_hf.training.engine.provenance import (
 logger = logging.getLogger(__name__)
 
 RECIPE, RECORD = "recipe.yaml", "corpus.json"
-CORPUS_FILES = (
-    "data",
-    "rejects",
-    "logs",
-    "work",
-    "README.md",
-    RECORD,
-    RECIPE,
-)  # the last marks the folder
+# The last marks the folder, so it is removed last.
+CORPUS_FILES = ("data", "rejects", "logs", "work", "README.md", RECORD, RECIPE)
 START_AFRESH = "use another --output, or start afresh with --overwrite"
 ROW_KEYS = ("tasks", "block")  # keys of `make` that change the rows of a task
 SPEED_KEYS = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine: change no rows

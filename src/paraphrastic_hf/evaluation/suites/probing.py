@@ -187,8 +187,8 @@ PROBING = Suite(
         "training, 2,000 for C (5,000 in all for Len.). Word has 1,000 classes with 8 examples "
         "each. Figures of the two do not compare.",
         f"Punctuation and gender use {TEXTS}/LANGUAGE.txt in the data folder, or bitext in the "
-        "folder train beside it: up to 100,000 sentences of English (en-fr), 10,000 of French and "
-        "10,000 of Spanish.",
+        "folder train beside it (English from en-fr): up to 100,000 sentences for training, 10,000 "
+        "for C and 10,000 for testing.",
         "For a model with several encoders, the headline shows the first; the others are groups.",
     ),
     hub_task=CLASSIFICATION,

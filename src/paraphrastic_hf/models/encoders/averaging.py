@@ -21,9 +21,8 @@ from transformers.utils import cached_file
 from paraphrastic_hf.layers.embedding import unpacked_rows
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
-HUB_OPTIONS = (  # options of `from_pretrained` that locate files
-    *("cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token"),
-)
+# Options of `from_pretrained` that locate files.
+HUB_OPTIONS = ("cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token")
 
 
 @strict

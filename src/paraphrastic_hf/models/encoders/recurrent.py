@@ -108,7 +108,7 @@ class RecurrentConfig(TableConfig):
 
 def check_merge(config: Any) -> None:
     """Raise ValueError if `merge` is set although there is only one direction."""
-    if config.merge != "add" and not config.bidirectional:
+    if config.merge in MERGES[1:] and not config.bidirectional:
         raise ValueError(
             f"merge ({config.merge!r}) needs two directions. Leave it out, or set "
             "bidirectional to true"
