@@ -45,9 +45,11 @@ def human(value: float, digits: int = 6) -> str:
     Example:
         >>> [human(value) for value in (0, 0.5, 10_000, 2_500_000, 1e-5)]
         ['0', '0.5', '10k', '2.5M', '1e-5']
+        >>> human(999_950, digits=3)
+        '1M'
     """
-    for unit, name in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if float(f"{abs(value):.{digits}g}") >= unit:  # as rounded
             return f"{value / unit:.{digits}g}{name}"
     return f"{value:.{digits}g}".replace("e-0", "e-")
 
