@@ -37,7 +37,6 @@ def test_train_ends_with_a_command_that_runs(
         ("gated-conv", "translate"),
         ("language-model", "perplexity"),
         ("parser", "parse"),
-        ("scpn", "paraphrase"),
         ("tagger", "Tagger"),
     ],
 )
@@ -46,6 +45,28 @@ def test_the_next_command_suits_the_model(model_type: str, expected: str, tmp_pa
     command = next_command(tmp_path)
     assert command.removeprefix("paraphrastic ").startswith(expected)
     assert str(tmp_path) in command
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"model_type": "marian"}, "paraphrastic translate {} lines.txt"),
+        ({"model_type": "marian", "template": "none"}, "--canonical"),
+        ({"model_type": "paraphrastic-paraphraser"}, "--canonical"),
+        ({"model_type": "paraphrastic-scpn", "template": "template"}, "--templates top20"),
+        ({"model_type": "paraphrastic-scpn", "template": "parse"}, "--template-file parses.txt"),
+        (
+            {"model_type": "paraphrastic-scpn", "template": "template", "writes": "parse"},
+            "generator='{}') in Python",
+        ),
+    ],
+)
+def test_the_next_command_suits_the_templates(
+    config: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    write_json(tmp_path / "config.json", {**config, "is_encoder_decoder": True})
+    command = next_command(tmp_path)
+    assert expected.format(tmp_path) in command
 
 
 def test_encode_ends_with_a_call_that_reads_the_output(tmp_path: Path, run: Run) -> None:

@@ -69,6 +69,13 @@ def test_single_points_become_bars() -> None:
     assert axes.get_xlabel() == "score"
 
 
+def test_values_are_written_beyond_the_ends_of_bars() -> None:
+    axes = new_figure(4, 3).add_subplot()
+    bars(axes, ["a", "b"], [-3.0, 2.0], "r", xerr=[[1, 1], [2, 2]])
+    found = [(text.get_text(), text.xy[0], text.get_ha()) for text in axes.texts]  # type: ignore[attr-defined]
+    assert found == [("-3.00", -4, "right"), ("2.00", 4, "left")]
+
+
 def test_characters_without_a_glyph_do_not_warn() -> None:
     figure = new_figure(3, 2)
     bars(figure.add_subplot(), ["大", "b"], [2.0, 10_000.0], "value")

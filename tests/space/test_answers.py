@@ -94,9 +94,15 @@ def test_a_difference_of_order_alone_is_noted(space: SimpleNamespace) -> None:
     texts = ("the dog bites the man", "the man bites the dog")
     notes = [
         space.answers.similarity(*pair, "english").count('"note"')
-        for pair in (texts, texts[:1] * 2)
+        for pair in (texts, texts[:1] * 2, [" ".join([text] * 20) for text in texts])
     ]
-    assert notes == [2, 1]
+    assert notes == [2, 1, 2]
+
+
+def test_a_difference_of_case_or_spaces_is_not_one_of_order(space: SimpleNamespace) -> None:
+    for other in ("A Cat Sleeps", "a cat  sleeps"):
+        page = space.answers.similarity("a cat sleeps", other, "english")
+        assert page.count('"note"') == 1
 
 
 @pytest.mark.parametrize(("value", "width"), [(1.0, 100), (0.375, 38), (0.0, 0), (-0.5, 0)])

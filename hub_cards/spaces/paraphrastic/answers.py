@@ -51,7 +51,7 @@ def similarity(first: str, second: str, model: str) -> str:
     largest = float(max((np.abs(side).max(initial=0) for side in shares), default=0))
     drawn = [drawing.tokens(*side, largest) for side in zip(names, shares, strict=True)]
     notes = [] if all(names) else [_unknown(first, second, model)]
-    if first != second and sorted(names[0]) == sorted(names[1]) and table:
+    if why is EXACT and names[0] != names[1] and sorted(names[0]) == sorted(names[1]):
         notes.append(drawing.note("Only the order differs, and this model ignores word order."))
     return "".join([drawing.cosine(cosine), *notes, *drawn, table, drawing.note(why)])
 

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 SPLITS = ("validation", "test")
+BESIDE = {  # options of `paraphrase`, by what a model reads beside a sentence
+    "none": "--canonical",
+    "template": "--templates top20",
+    "parse": "--template-file parses.txt",
+}
 EPILOG = """\
 Set any key of the recipe with --KEY VALUE: by its full name (--training.margin 0.5), or by its last
 part if that is unique (--margin 0.5).
@@ -110,11 +115,19 @@ def next_command(model: Path) -> str:
     """Return a command that uses a trained model, or Python code if no command does."""
     from paraphrastic_hf.io.files import read_json
 
-    kind = str(read_json(model / "config.json").get("model_type", "")).removeprefix(OWN)
-    loader = LOADERS.get(kind, ("SentenceEncoder",))[0]
+    config = read_json(model / "config.json")
+    kind = str(config.get("model_type", "")).removeprefix(OWN)
+    stock = "Translator" if config.get("is_encoder_decoder") else "SentenceEncoder"
+    loader = LOADERS.get(kind, (stock,))[0]
+    if "template" in config:  # also stock models
+        loader = "SyntacticParaphraser"
     name = shlex.quote(str(model))
+    if config.get("writes") == "parse":
+        return f"{loader}.from_pretrained(..., generator={str(model)!r}) in Python"
     if loader == "SentenceEncoder":
         return f"paraphrastic score {name} pairs.tsv"
+    if loader == "SyntacticParaphraser":
+        return f"paraphrastic paraphrase {name} lines.txt {BESIDE[config.get('template', 'none')]}"
     command = LOADED[loader][1]
     if command is None:
         return f"{loader}.from_pretrained({str(model)!r}) in Python"

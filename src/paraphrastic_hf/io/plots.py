@@ -49,6 +49,8 @@ def human(value: float, digits: int = 6) -> str:
     Example:
         >>> [human(value) for value in (0, 0.5, 10_000, 2_500_000, 1e-5)]
         ['0', '0.5', '10k', '2.5M', '1e-5']
+        >>> human(999_950, digits=3)
+        '1M'
     """
     value = float(f"{value:.{digits}g}")
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -130,11 +132,12 @@ def bars(
     highest = max(map(abs, values), default=0)
     decimals = 2 if highest < 10 else 1 if highest < 100 else 0
     axes.barh(places, values, height=0.7, **{"color": COLORS[0], **options})
-    beyond = options["xerr"][1] if "xerr" in options else [0] * len(values)
-    for place, value, more in zip(places, values, beyond, strict=True):
+    errors = options.get("xerr", [[0] * len(values)] * 2)
+    for place, value, below, above in zip(places, values, *errors, strict=True):
         text = f"{value:.{decimals}f}" if highest < 1000 else human(value, 3)
+        end, side, gap = (value - below, "right", -4) if value < 0 else (value + above, "left", 4)
         axes.annotate(
-            text, (value + more, place), (4, 0), textcoords="offset points", va="center",
+            text, (end, place), (gap, 0), textcoords="offset points", va="center", ha=side,
             fontsize=8, annotation_clip=False,
         )  # fmt: skip
     axes.set_yticks(places, names)

@@ -87,3 +87,13 @@ def test_without_checkpoints_a_run_is_not_lengthened(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "out" / "checkpoints")
     with pytest.raises(RecipeError, match="epochs: 2"):
         train(recipe_of(tmp_path, CONTRASTIVE, "--epochs", "2"), tmp_path / "out")
+
+
+@pytest.mark.parametrize("damaged", ['{"tex', "[3]", "{}", '{"text": 3, "progress": {}}'])
+def test_a_run_with_a_damaged_record_is_not_lengthened(damaged: str, tmp_path: Path) -> None:
+    train(recipe_of(tmp_path, CONTRASTIVE), tmp_path / "out")
+    (tmp_path / "out" / "run.json").write_text(damaged, encoding="utf-8")
+    for epochs in ("1", "2"):
+        with pytest.raises(CheckpointError, match=r"run\.json"):
+            train(recipe_of(tmp_path, CONTRASTIVE, "--epochs", epochs), tmp_path / "out")
+    assert (tmp_path / "out" / "run.json").read_text(encoding="utf-8") == damaged

@@ -336,7 +336,8 @@ def dump_json(value: Any, output: IO[str], *, indent: int | None = 2) -> None:
         indent: Spaces per level. None writes one line.
     """
     text = json.dumps(_finite(value), indent=indent, allow_nan=False, ensure_ascii=False)
-    output.write(text + "\n")
+    # file names with invalid UTF-8 contain surrogates, which JSON escapes in the same way
+    output.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
 
 def _finite(value: Any) -> Any:

@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         self._given = list(args or ())
-        known, rest = super().parse_known_args(self._given, namespace)
+        known, rest = super().parse_known_args(args, namespace)
         if rest and self._subparsers is None and not self.get_default("takes_overrides"):
             super().error(f"unrecognized arguments: {' '.join(rest)}{self._hint(rest)}")
         return known, rest

@@ -64,8 +64,9 @@ def train(
     same number of threads, the resumed run ends with bit-identical weights.
 
     A finished run is trained longer if the recipe has more epochs or steps. The result equals that
-    of a single run of this length: bit for bit if the run evaluates after every epoch, else up to
-    rounding.
+    of a single run of this length, bit for bit if that run also evaluates and writes a checkpoint
+    where the shorter run ended. Otherwise it can differ by rounding and by the choice or average of
+    checkpoints, which then has one more to choose from.
 
     Args:
         recipe: All settings, for example from `load_recipe`.

@@ -140,20 +140,33 @@ def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
     """If the recipe makes an earlier run longer, mark that run as unfinished and record the recipe.
 
     Raises:
-        CheckpointError: The run is finished and was trained on other text.
+        CheckpointError: The run is finished and was trained on other text, or `run.json` is
+            damaged.
     """
     if not is_longer(output, recipe):
         return
-    record = output / "run.json"
-    if record.exists():
-        _refuse_other_text(output, read_json(record), stamp)
-        record.unlink()  # first, so that a killed process leaves a run that `recipe` lengthens
+    if is_finished(output):
+        _result(output, stamp)
+        # first, so that a killed process leaves a run that `recipe` lengthens
+        (output / "run.json").unlink()
     write_bytes(output / "recipe.yaml", to_record(recipe))
 
 
-def _refuse_other_text(output: Path, record: dict[str, Any], stamp: Stamp) -> None:
-    # Runs of an earlier version have no stamp.
-    refuse_other_text(record.get("text", stamp), stamp, f"The run in {output}", START_AFRESH)
+def _result(output: Path, stamp: Stamp) -> Progress:
+    """Read the result of a finished run. Raise an error if `run.json` is damaged or the run was
+    trained on other text.
+    """
+    path = output / "run.json"
+    try:
+        record = dict(read_json(path))
+        text = record.get("text", stamp)  # runs of an earlier version have no stamp
+        refuse_other_text(text, stamp, f"The run in {output}", START_AFRESH)
+        return Progress.of(record["progress"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} is damaged ({error}), but the model beside it may be intact. Train again with "
+            "--overwrite, or in another --output."
+        ) from error
 
 
 def _set_aside(output: Path) -> None:
@@ -220,8 +233,8 @@ def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
     """Return whether the folder contains a finished run. With `recipe`, a run that it makes longer
     does not count.
     """
-    is_over = (output / "run.json").exists()
-    return is_over and (recipe is None or not is_longer(output, recipe))
+    # in this order, because another process may call `lengthen` in between
+    return not (recipe and is_longer(output, recipe)) and (output / "run.json").exists()
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
@@ -236,16 +249,7 @@ def finished_run(
     """Return the result of a finished run. Raise an error if the run is damaged or was trained on
     other text.
     """
-    stamp, path = text_stamp(recipe, data_root, datasets), output / "run.json"
-    try:
-        record = read_json(path)
-        _refuse_other_text(output, record, stamp)
-        done = Progress.of(record["progress"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{path} is damaged ({error}), but the model beside it may be intact. Train again with "
-            "--overwrite, or in another --output."
-        ) from error
+    done = _result(output, text_stamp(recipe, data_root, datasets))
     logger.info("%s is already finished", output)
     clear_work(output)  # the run may have been killed before it cleaned up
     return done
