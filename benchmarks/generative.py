@@ -44,7 +44,7 @@ from paraphrastic_hf.layers import product
 from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent import Scorer
 from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.training.data import batching, bitexts
+from paraphrastic_hf.training.data import batching
 from paraphrastic_hf.training.generative.job import Generative
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "bilingual-generative-2020" / "small-bgt.yaml"
@@ -186,12 +186,9 @@ def scores_by_token(
     return product.linear(torch.cat([states, latent[sentence]], 1), rows)
 
 
-def plan_in_random_order(
-    lengths: np.ndarray, *, max_tokens: int, max_examples: int, random: np.random.Generator
-) -> list[np.ndarray]:
-    """Plan pair batches in random order. Padding counts as tokens."""
-    order = random.permutation(len(lengths))
-    return batching._cut(order, lengths, max_tokens, max_examples, random)
+def one_batch(lengths: np.ndarray, **_: Any) -> list[np.ndarray]:
+    """Put a whole step into one batch, padded to its longest sentence."""
+    return [np.arange(len(lengths))]
 
 
 def torch_products() -> AbstractContextManager[Any]:
@@ -208,9 +205,9 @@ LEVERS: dict[str, tuple[tuple[str, ...], Callable[[], AbstractContextManager[Any
         (),
         lambda: patch.object(Scorer, "forward", scores_by_token),
     ),
-    "ours, batches in random order": (
+    "ours, a step in one batch": (
         (),
-        lambda: patch.object(bitexts, "plan_pair_batches", plan_in_random_order),
+        lambda: patch.object(batching, "batches_by_length", one_batch),
     ),
     "ours, two encoder layers": (("--encoder_layers", "2"), nullcontext),
     "ours, dense tables": ((), lambda: patch.object(LatentModel, "sparse_tables", lambda _: [])),

@@ -72,7 +72,7 @@ class SubwordTokenizer:
         lines: Iterable[str],
         *,
         vocab_size: int,
-        character_coverage: float = 0.995,
+        character_coverage: float = 0.9995,
         input_sentence_size: int = 10_000_000,
         hard_vocab_limit: bool = False,
         lowercase: bool = True,

@@ -58,7 +58,7 @@ def test_training_continues_from_the_earlier_model(family: str, tmp_path: Path) 
     config = same.model.config.to_dict()
     for part in config.get("parts") or [config]:
         assert part["embedding_dropout"] == 0.1
-    options = ["--epochs", "5", "--learning_rate", "1e-2", "--mega_batch", "1"]
+    options = ["--epochs", "10", "--learning_rate", "1e-2", "--mega_batch", "1"]
     train(recipe(tmp_path, start, *options), tmp_path / "more")
     assert nearness(SentenceEncoder.from_pretrained(tmp_path / "more")) > nearness(earlier) + 0.01
 

@@ -1,7 +1,8 @@
 """Batches with about the same number of tokens, grouped into optimizer steps.
 
 Transformers train better with many tokens per step (thesis, Figure 6), so a step may accumulate the
-gradients of several small batches. Texts in a batch have similar lengths, to limit padding.
+gradients of several small batches. A step contains all lengths of the corpus, and each of its
+batches has similar lengths, to limit padding.
 """
 
 from __future__ import annotations
@@ -28,89 +29,104 @@ class Step:
     frozen: Sequence[Any] = ()
 
 
-def plan_batches(
+def batches_by_length(
     lengths: np.ndarray,
     *,
     max_tokens: int,
     max_examples: int,
-    random: np.random.Generator,
-    noise: float = 0.1,
+    group: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Divide an epoch into batches of texts with similar lengths, in random order.
+    """Divide examples into batches of similar lengths.
 
-    Texts are sorted by length plus noise, so that batches differ between epochs. A new batch starts
-    when the padded batch would exceed `max_tokens` or `max_examples`.
+    Examples are sorted by group and by the length of the first side. Ties are sorted by the second
+    side, ascending and descending in turn, so that neighbors differ little. A new batch starts at a
+    new group, and when the padded batch would exceed a limit.
 
     Args:
-        lengths: Length of each text in tokens, (examples,).
-        max_tokens: Maximum number of tokens in a batch, including padding. A longer text is a batch
-            of its own.
-        noise: Standard deviation of the noise, as a share of the length.
+        lengths: Length of each side in tokens, (examples,) or (examples, sides), one or two sides.
+        max_tokens: Maximum number of tokens in a batch, all sides together, including padding. A
+            longer example is a batch of its own.
+        max_examples: Maximum number of examples in a batch.
+        group: Group of each example, (examples,). Examples of two groups are never in one batch.
 
     Returns:
-        The indices of the texts in each batch. Every text is in exactly one batch.
+        The indices of the examples in each batch. Every example is in exactly one batch.
 
     Example:
-        >>> random = np.random.default_rng(0)
-        >>> lengths = np.array([5, 1, 1, 5])
-        >>> plan = plan_batches(lengths, max_tokens=10, max_examples=9, random=random, noise=0)
-        >>> sorted(sorted(batch.tolist()) for batch in plan)
-        [[0, 3], [1, 2]]
-    """
-    shuffled = random.permutation(len(lengths))
-    disturbed = lengths[shuffled] * (1 + noise * random.standard_normal(len(lengths)))
-    order = shuffled[np.argsort(disturbed, kind="stable")]
-    return _cut(order, lengths[:, np.newaxis], max_tokens, max_examples, random)
-
-
-def plan_pair_batches(
-    lengths: np.ndarray, *, max_tokens: int, max_examples: int, random: np.random.Generator
-) -> list[np.ndarray]:
-    """Divide an epoch into batches of pairs with similar lengths, in random order (thesis, 5.6.2).
-
-    Pairs are sorted by the length of the first side. Ties are sorted by the second side, ascending
-    and descending in turn, so that neighbors differ little. Pairs of equal lengths are shuffled. A
-    new batch starts when both padded sides together would exceed the limits.
-
-    Args:
-        lengths: Length of each side in tokens, (pairs, 2).
-        max_tokens: Maximum number of tokens in a batch, both sides together, including padding. A
-            longer pair is a batch of its own.
-
-    Returns:
-        The indices of the pairs in each batch. Every pair is in exactly one batch.
-
-    Example:
-        >>> random = np.random.default_rng(0)
         >>> lengths = np.array([[5, 6], [1, 1], [1, 2], [5, 5]])
-        >>> plan = plan_pair_batches(lengths, max_tokens=22, max_examples=9, random=random)
-        >>> sorted(sorted(batch.tolist()) for batch in plan)
-        [[0, 3], [1, 2]]
+        >>> plan = batches_by_length(lengths, max_tokens=22, max_examples=9)
+        >>> [batch.tolist() for batch in plan]
+        [[2, 1], [0, 3]]
     """
-    shuffled = random.permutation(len(lengths))
-    first, second = lengths[shuffled].T.reshape(2, -1)
+    if not len(lengths):
+        return []
+    sides = lengths if lengths.ndim == 2 else lengths[:, np.newaxis]
+    group = np.zeros(len(lengths), np.int64) if group is None else group
+    first, second = sides[:, 0], sides[:, -1]
     up_and_down = np.where(first % 2 == 0, second, -second)
-    order = shuffled[np.lexsort((up_and_down, first))]
-    return _cut(order, lengths, max_tokens, max_examples, random)
+    order = np.lexsort((up_and_down, first, group))
+    starts, longest, current = [0], [0] * sides.shape[1], group[order[0]]
+    for place, (own, found) in enumerate(
+        zip(sides[order].tolist(), group[order].tolist(), strict=True)
+    ):
+        longest = list(map(max, longest, own))
+        count = place - starts[-1] + 1
+        is_full = count > max_examples or count * sum(longest) > max_tokens
+        if found != current or (count > 1 and is_full):
+            starts.append(place)
+            longest, current = own, found
+    return np.split(order, starts[1:])
 
 
-def _cut(
+def plan_steps(
     order: np.ndarray,
     lengths: np.ndarray,
-    max_tokens: int,
-    max_examples: int,
-    random: np.random.Generator,
-) -> list[np.ndarray]:
-    """Divide ordered examples into batches, and shuffle the batches. `lengths` is (examples,
-    sides).
+    *,
+    batch_tokens: int,
+    batch_size: int,
+    accumulate: int,
+    group: np.ndarray | None = None,
+) -> list[list[np.ndarray]]:
+    """Divide an epoch into steps of batches (thesis, 5.6.2 and 5.11.1).
+
+    Consecutive examples of `order` form a step, with at most `accumulate * batch_tokens` tokens
+    without padding. If `order` is random, a step contains all lengths and groups of the corpus.
+    Its examples are then divided into batches of similar lengths, with padding at most
+    `batch_tokens` each, so a step has at least `accumulate` batches, often a few more.
+
+    Args:
+        order: Indices of the epoch's examples, (examples,), usually shuffled.
+        lengths: Length of each side in tokens, (examples,) or (examples, sides).
+        batch_size: Maximum number of examples in a batch.
+        accumulate: Size of a step in full batches.
+        group: As in `batches_by_length`.
+
+    Returns:
+        The batches of each step, as indices of examples.
+
+    Example:
+        >>> lengths = np.array([5, 1, 1, 5, 1])
+        >>> steps = plan_steps(
+        ...     np.arange(5), lengths, batch_tokens=6, batch_size=9, accumulate=2
+        ... )
+        >>> [[batch.tolist() for batch in step] for step in steps]
+        [[[1, 2], [0], [3]], [[4]]]
     """
-    batches, start, longest = [], 0, [0] * lengths.shape[1]
-    for place, sides in enumerate(lengths[order].tolist()):
-        longest = list(map(max, longest, sides))
-        count = place - start + 1
-        if count > 1 and (count > max_examples or count * sum(longest) > max_tokens):
-            batches.append(order[start:place])
-            start, longest = place, sides
-    if len(order):
-        batches.append(order[start:])
-    return [batches[number] for number in random.permutation(len(batches))]
+    sides = lengths[order] if lengths.ndim == 2 else lengths[order, np.newaxis]
+    ends = np.cumsum(sides.sum(1))
+    steps = []
+    start, before = 0, 0
+    while start < len(order):
+        most = before + accumulate * batch_tokens
+        end = int(np.searchsorted(ends, most, side="right"))
+        end = max(start + 1, min(end, start + accumulate * batch_size))
+        own = order[start:end]
+        batches = batches_by_length(
+            sides[start:end],
+            max_tokens=batch_tokens,
+            max_examples=batch_size,
+            group=None if group is None else group[own],
+        )
+        steps.append([own[batch] for batch in batches])
+        start, before = end, int(ends[end - 1])
+    return steps

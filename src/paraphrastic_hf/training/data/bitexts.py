@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from paraphrastic_hf.corpora.filters import first_side_probabilities
-from paraphrastic_hf.training.data.batching import plan_pair_batches
 from paraphrastic_hf.training.data.corpus import PairCorpus, language_shares
 
 
@@ -107,35 +106,3 @@ class Bitexts:
         bitexts = [pair for pair, n in zip(self.languages, self.counts(), strict=True) if n]
         count = Counter(language for pair in bitexts for language in pair)
         return {code: len(bitexts) / (len(count) * n) for code, n in count.items()}
-
-
-def plan_bitext_batches(
-    bitexts: Bitexts,
-    exponent: float,
-    lengths: np.ndarray,
-    *,
-    max_tokens: int,
-    max_examples: int,
-    random: np.random.Generator,
-) -> list[np.ndarray]:
-    """Divide an epoch into batches of pairs with similar lengths from one bitext, in random order.
-
-    Args:
-        exponent: As in `Bitexts.draw`.
-        lengths: Length of each side in tokens, (pairs, 2).
-        max_tokens: As in `plan_pair_batches`.
-
-    Returns:
-        The indices of the pairs in each batch.
-    """
-    drawn = bitexts.draw(exponent, random)
-    plan = []
-    for number in range(len(bitexts.languages)):
-        own = drawn[bitexts.bitext[drawn] == number]
-        batches = plan_pair_batches(
-            lengths[own], max_tokens=max_tokens, max_examples=max_examples, random=random
-        )
-        plan += [own[batch] for batch in batches]
-    if len(bitexts.languages) > 1:  # batches of a single bitext are shuffled already
-        plan = [plan[number] for number in random.permutation(len(plan))]
-    return plan

@@ -1,15 +1,14 @@
-"""Base class of objectives that train on batches with about the same number of tokens."""
+"""Base class of objectives whose steps have about the same number of tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil
 from typing import Generic, TypeVar
 
 import numpy as np
 from accelerate import Accelerator
 
+from paraphrastic_hf.training.data.batching import plan_steps
 from paraphrastic_hf.training.engine.recipe import TokenBatchArguments
 
 Arguments = TypeVar("Arguments", bound=TokenBatchArguments)
@@ -30,12 +29,11 @@ class Share:
 
 
 class TokenBatchObjective(Generic[Arguments]):
-    """Base of objectives that train on batches of similar lengths, `accumulate` batches per step.
+    """Base of objectives whose steps consist of batches of similar lengths.
 
     Args:
         lengths: Length of each example in tokens, (examples,) or (examples, sides).
-        planner: Function that divides an epoch into batches, such as `plan_batches` or
-            `plan_pair_batches`.
+        group: Group of each example, (examples,). A batch contains examples of one group.
     """
 
     def __init__(
@@ -44,12 +42,12 @@ class TokenBatchObjective(Generic[Arguments]):
         seed: int,
         accelerator: Accelerator,
         lengths: np.ndarray,
-        planner: Callable[..., list[np.ndarray]],
+        group: np.ndarray | None = None,
     ) -> None:
         self.arguments, self.seed, self.accelerator = arguments, seed, accelerator
-        self.lengths, self._planner = lengths, planner
-        self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
-        self._steps = ceil(len(self._plan(0)[0]) / arguments.accumulate)
+        self.lengths, self.group = lengths, group
+        self._epoch: tuple[int, list[list[np.ndarray]], np.ndarray] | None = None
+        self._steps = len(self._plan(0)[0])
 
     def examples(self, epoch: int) -> int:
         return len(self.lengths)
@@ -58,11 +56,11 @@ class TokenBatchObjective(Generic[Arguments]):
         """Return the number of steps in the first epoch. Other epochs may differ by a few steps."""
         return self._steps
 
-    def next_batches(self, epoch: int, position: int, steps: int = 1) -> list[np.ndarray]:
-        """Return the batches of the next `steps` steps, as indices of examples."""
+    def next_steps(self, epoch: int, position: int, count: int = 1) -> list[list[np.ndarray]]:
+        """Return the batches of each of the next `count` steps, as indices of examples."""
         plan, starts = self._plan(epoch)
         first = int(np.searchsorted(starts, position))
-        return plan[first : first + steps * self.arguments.accumulate]
+        return plan[first : first + count]
 
     def share(self, batch: np.ndarray) -> Share:
         """Return this process's share of a batch."""
@@ -70,15 +68,22 @@ class TokenBatchObjective(Generic[Arguments]):
         own = np.array_split(batch, world)[rank]
         return Share(own if len(own) else batch[:1], len(own))
 
-    def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the batches of an epoch, and how many examples of the epoch precede each batch."""
+    def draw(self, random: np.random.Generator) -> np.ndarray:
+        """Return the indices of an epoch's examples in random order."""
+        return random.permutation(len(self.lengths))
+
+    def _plan(self, epoch: int) -> tuple[list[list[np.ndarray]], np.ndarray]:
+        """Return the steps of an epoch, and how many examples of the epoch precede each step."""
         if self._epoch is None or self._epoch[0] != epoch:
-            plan = self._planner(
+            args = self.arguments
+            plan = plan_steps(
+                self.draw(np.random.default_rng([self.seed, epoch])),
                 self.lengths,
-                max_tokens=self.arguments.batch_tokens,
-                max_examples=self.arguments.batch_size,
-                random=np.random.default_rng([self.seed, epoch]),
+                batch_tokens=args.batch_tokens,
+                batch_size=args.batch_size,
+                accumulate=args.accumulate,
+                group=self.group,
             )
-            starts = np.cumsum([0, *map(len, plan)])[:-1]
-            self._epoch = (epoch, plan, starts)
+            sizes = [sum(map(len, step)) for step in plan]
+            self._epoch = (epoch, plan, np.cumsum([0, *sizes])[:-1])
         return self._epoch[1:]

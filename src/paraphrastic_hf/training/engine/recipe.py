@@ -234,11 +234,15 @@ class TokenBatchArguments(OptimizationArguments):
 
     batch_size: int = argument(1024, help="maximum number of sentences in a batch", at_least=1)
     batch_tokens: int = argument(
-        4096, help="maximum number of tokens in a batch, including padding", at_least=1
+        4096,
+        help="maximum number of tokens in a batch, both sides of a pair, including padding. "
+        "fairseq counts the longer side only, so the same number is half as many pairs here",
+        at_least=1,
     )
     accumulate: int = argument(
         1,
-        help="number of batches whose gradients are accumulated for one optimizer step",
+        help="size of an optimizer step in batches. A step draws its examples at random from all "
+        "lengths, then sorts them into batches of similar lengths",
         at_least=1,
     )
 

@@ -8,14 +8,14 @@ over tokens.
     + translation_weight * (smoothed -ln p(x_fr | z_sem of x_en) and the reverse)
     + contrastive * hinge on the means of z_sem
 
-With more than two languages, a batch contains pairs of only one language pair.
+With more than two languages, a batch contains pairs of only one language pair. A step contains all
+language pairs (thesis, 5.11.1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
 from paraphrastic_hf.models.generative.latent import LatentModel, PairTerms, Side, language_of
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 from paraphrastic_hf.training.data.batching import Step
-from paraphrastic_hf.training.data.bitexts import Bitexts, plan_bitext_batches
+from paraphrastic_hf.training.data.bitexts import Bitexts
 from paraphrastic_hf.training.data.corpus import PairCorpus
 from paraphrastic_hf.training.data.megabatch import make_pool
 from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
@@ -84,13 +84,12 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         accelerator: Accelerator,
     ) -> None:
         self.max_length = recipe.data.max_length
-        exponent = recipe.data.language_exponent
+        self.language_exponent = recipe.data.language_exponent
         lengths = corpus.sentences.lengths(bitexts.sides)
         lengths = np.minimum(lengths, self.max_length)  # (pairs, 2)
-        planner = partial(plan_bitext_batches, bitexts, exponent)
-        super().__init__(recipe.training, recipe.seed, accelerator, lengths, planner)
-        self.corpus, self.vocab_size = corpus, model.config.vocab_size
         self.bitexts = bitexts
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, bitexts.bitext)
+        self.corpus, self.vocab_size = corpus, model.config.vocab_size
         self.first_chosen = bitexts.first_chosen()
         weights = bitexts.translation_weights()
         self.translation_weights = {
@@ -108,8 +107,11 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         most = self.arguments.steps
         self.total_steps = epochs if most is None else min(epochs, most)
 
+    def draw(self, random: np.random.Generator) -> np.ndarray:
+        return random.permutation(self.bitexts.draw(self.language_exponent, random))
+
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        chosen = self.next_batches(epoch, position)
+        (chosen,) = self.next_steps(epoch, position)
         world = self.accelerator.num_processes
         size = sum(map(len, chosen))
         batches = []

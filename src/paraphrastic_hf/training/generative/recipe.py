@@ -208,7 +208,7 @@ class GenerativeTraining(TokenBatchArguments):
 @dataclass(frozen=True)
 class GenerativeRunArguments(RunArguments):
     development: str = argument(
-        "clean",
+        HELD_OUT,
         help="score that selects the checkpoint. held_out: likelihood of held-out pairs. clean: "
         "pairs that occur in no reported test set. clean-and-bitext: also held-out translations, "
         "for several languages. none: keep the last checkpoint. Other development sets of "

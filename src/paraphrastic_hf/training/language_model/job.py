@@ -23,7 +23,6 @@ from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, Languag
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import plan_batches
 from paraphrastic_hf.training.data.corpus import has_columns, read_columns, write_columns
 from paraphrastic_hf.training.data.sources import check_sources, read_sentences
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
@@ -43,7 +42,7 @@ class LanguageModelObjective(CrossEntropyObjective):
     ) -> None:
         self.sentences, self.max_length = sentences, recipe.data.max_length
         lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
-        super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_batches)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths)
 
     def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
         ids, mask = self.sentences.padded(batch.own, self.max_length)

@@ -21,7 +21,7 @@ from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.losses.minimum_risk import expected_cost, list_scores, minimum_risk_parts
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step, plan_pair_batches
+from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.engine.loop import Losses
@@ -102,19 +102,22 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         self.pairs, self.maker, self.cache = pairs, maker, cache
         sides = (pairs.sources, pairs.targets)
         lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
-        super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_pair_batches)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths)
         self.annealing = Annealing.of(recipe.training)
         self._has_logged = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """Yield the next steps. Their candidates are all generated with the current weights."""
-        ahead = self.next_batches(epoch, position, self.every)
-        world, size = self.accelerator.num_processes, self.arguments.accumulate
+        steps = self.next_steps(epoch, position, self.every)
+        ahead = [batch for step in steps for batch in step]
+        world = self.accelerator.num_processes
         shares = [self.share(batch) for batch in ahead]
         lists = self._lists(np.concatenate([share.examples for share in shares]), step)
         ends = np.cumsum([0, *(len(share.examples) for share in shares)])
-        for start in range(0, len(ahead), size):
-            chosen = range(start, min(start + size, len(ahead)))
+        start = 0
+        for batches_of_step in steps:
+            chosen = range(start, start + len(batches_of_step))
+            start = chosen.stop
             tokens = sum(self._tokens(ahead[n]) for n in chosen)
             pairs = sum(len(ahead[n]) for n in chosen)
             batches = [

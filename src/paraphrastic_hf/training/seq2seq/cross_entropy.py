@@ -39,7 +39,7 @@ class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
         raise NotImplementedError
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        chosen = self.next_batches(epoch, position)
+        (chosen,) = self.next_steps(epoch, position)
         of_step = sum(map(self.predicted, chosen))
         batches = []
         for batch in chosen:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import plan_pair_batches
+from paraphrastic_hf.training.data.batching import batches_by_length
 from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.engine.loop import Losses
 from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
@@ -45,9 +45,7 @@ class TranslationObjective(AnnealedObjective, CrossEntropyObjective):
         gives_loss: bool = False,
     ) -> None:
         args = recipe.training
-        super().__init__(
-            args, recipe.seed, accelerator, sentences.lengths(sides), plan_pair_batches
-        )
+        super().__init__(args, recipe.seed, accelerator, sentences.lengths(sides))
         self.sentences, self.sides, self.start = sentences, sides, start
         self.templates, self.annealing = templates, Annealing.of(recipe.training)
         self.gives_loss = gives_loss and not args.label_smoothing
@@ -117,12 +115,8 @@ def nats_of_targets(
         templates: As in `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)
-    plan = plan_pair_batches(
-        lengths,
-        max_tokens=max(1, min(batch_tokens, SCORES_AT_A_TIME // model.config.vocab_size)),
-        max_examples=len(sides),
-        random=np.random.default_rng(0),
-    )
+    max_tokens = max(1, min(batch_tokens, SCORES_AT_A_TIME // model.config.vocab_size))
+    plan = batches_by_length(lengths, max_tokens=max_tokens, max_examples=len(sides))
     nats = np.empty(len(sides))
     with evaluating(model):
         for batch in plan:
