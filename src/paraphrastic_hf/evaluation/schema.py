@@ -18,7 +18,7 @@ class DatasetResults(TypedDict):
 
 
 class Settings(TypedDict):
-    """The model, identified by a hash of its weights."""
+    """Settings of a run: a hash of the model's weights."""
 
     weights: Required[str | None]
 
@@ -42,7 +42,7 @@ class SuiteResults(TypedDict):
 
 
 def check_results(results: dict[str, Any]) -> None:
-    """Raise an error if results lack a key that reports read, or have a wrong type."""
+    """Raise an error if results lack a key that reports need, or a value has a wrong type."""
     _check(results, SuiteResults)
     _check(results["settings"], Settings)
     for row in results["rows"]:

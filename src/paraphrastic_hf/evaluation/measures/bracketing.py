@@ -1,9 +1,8 @@
 """Labeled precision, recall and F1 of parsers (Black et al., 1991), with EVALB's usual settings.
 
 A bracket is a phrase label with its span of words. The root and parts of speech are not brackets.
-Punctuation (by the gold tags) is removed first, and so are phrases that contain only punctuation.
-In a chain of phrases over the same words each phrase counts, even if labels repeat. `PRT` equals
-`ADVP`.
+Punctuation (by the gold tags) and phrases of only punctuation are removed first. Each phrase of a
+unary chain counts, even if labels repeat. `PRT` equals `ADVP`.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class BracketCounts:
-    """Counts of correct brackets.
-
-    The properties are percentages. They are 0 if there is nothing to count.
+    """Counts of correct brackets. The properties are percentages, or 0 if nothing was counted.
 
     Attributes:
         right: Number of brackets in both trees.
@@ -77,7 +74,7 @@ def count_brackets(
     """Compare trees of the same sentences bracket by bracket.
 
     Args:
-        without: Tags of the words to remove, by default punctuation. Empty to keep all words.
+        without: Tags of the words to remove. Empty to keep all words.
     """
     counts: Counter[str] = Counter()
     for tree, right in zip(found, gold, strict=True):
@@ -103,8 +100,8 @@ def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]
     """Return the label, first word and end of every phrase of a tree except its root.
 
     Args:
-        is_kept: Whether each word counts (default: all). Other words are not counted in positions,
-            and phrases that consist of them are left out.
+        is_kept: Whether each word counts (default: all). Positions number only these words, and
+            phrases without them are left out.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree

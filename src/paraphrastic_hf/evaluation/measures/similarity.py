@@ -38,7 +38,7 @@ class GroupScore:
     Attributes:
         pairs: Number of pairs.
         all_pearson: Pearson's r x 100 over all pairs.
-        all_spearman: Spearman's rho x 100 over all pairs, which MTEB reports.
+        all_spearman: Spearman's rho x 100 over all pairs, the measure of MTEB.
     """
 
     group: str
@@ -49,18 +49,16 @@ class GroupScore:
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """Correlations for every dataset and every group of a suite."""
-
     datasets: list[DatasetScore]
     groups: list[GroupScore]
 
 
 def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
-    """Encode every sentence once and score every dataset.
+    """Compute the correlations of every dataset and group. Every sentence is encoded only once.
 
     Args:
         encode: A function from texts to vectors, (texts, dim), such as a model's `encode`.
-        suite: The datasets. Datasets with the same `group` are also scored together.
+        suite: The datasets. Datasets with equal `group` are also scored together.
     """
     datasets: list[DatasetScore] = []
     by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
@@ -91,9 +89,7 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
 
 def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
-    """Return the cosines of the pairs of each dataset, (pairs,).
-
-    Every distinct text is encoded once.
+    """Return the cosines of the pairs of each dataset, (pairs,). Every text is encoded only once.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
