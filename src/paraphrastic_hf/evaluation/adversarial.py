@@ -29,11 +29,9 @@ Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a classification task.
+    """An example of a classification task: the sentence to paraphrase and its correct label.
 
     Attributes:
-        text: The sentence to paraphrase.
-        label: The correct label.
         second: The second sentence of a pair, which stays unchanged (6.5.1).
     """
 
@@ -72,7 +70,6 @@ class AttackReport:
     """Result of an attack. Accuracies and shares are x 100.
 
     Attributes:
-        examples: Number of examples.
         attacked: Number of examples with at least one paraphrase.
         accuracy: Accuracy on the sentences of the examples.
         accuracy_under_attack: Share of examples whose sentence and paraphrases are all labeled
@@ -268,8 +265,8 @@ def read_examples(path: str) -> list[Example]:
             )
         if number != len(found) + 1 or any(map(is_blank, row)):
             raise DataError(
-                f"{path}:{len(found) + 1} is blank or has a blank column. Paraphrases refer to "
-                "line numbers, so remove the line here and in the paraphrased sentences"
+                f"{path}:{len(found) + 1} is blank or has a blank column. Remove the line from "
+                "this file and from the paraphrased sentences, because line numbers must match"
             )
         found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
     if not found:
@@ -301,6 +298,5 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
 
 
 def _rows(path: str) -> list[tuple[int, list[str]]]:
-    """Return the lines that are not blank, split into columns, with line numbers from 1."""
     lines = (line for block in read_blocks(path) for line in block)
     return [(i, line.split("\t")) for i, line in enumerate(lines, 1) if line.strip()]

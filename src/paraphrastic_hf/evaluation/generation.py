@@ -29,10 +29,9 @@ Systems = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A score of one system.
+    """A score of one system, usually x 100.
 
     Attributes:
-        value: The score, usually x 100.
         p_value: P-value of the difference from the first system, or None if not tested.
     """
 
@@ -45,12 +44,11 @@ class GenerationReport:
     """Scores of several systems.
 
     Attributes:
-        figures: One score per system, by measure.
-        words: One word F1 x 100 per system, by kind of bucket (such as frequency) and by bucket.
+        figures: Scores of all systems, by measure.
+        words: Word F1 x 100 of all systems, by kind of bucket (such as frequency) and by bucket.
         references: Scores of the reference translations, by measure.
         signatures: Settings of each measure.
         samples: Number of random permutations per p-value, used for more than 20 segments.
-        segments: Number of segments in the test set.
     """
 
     names: list[str]
@@ -92,9 +90,7 @@ def judge(
     samples: int = 1000,
     seed: int = 1,
 ) -> GenerationReport:
-    """Score the outputs of systems. P-values compare each system with the first one.
-
-    The p-values are from the paired permutation test.
+    """Score the outputs of systems, with p-values against the first system.
 
     Args:
         scorer: Scorer for SIM and SimiLE.
@@ -103,7 +99,8 @@ def judge(
         tag: Function from sentences, as lists of words, to tags. Needed for F1 by part of speech.
         judges: Names and models of further similarity metrics: models of sentence-transformers or
             any model that `SimileScorer` takes. They should not have been used in training.
-        samples: Number of random permutations if there are more than 20 segments, 1 or more.
+        samples: Number of random permutations in the paired permutation test if there are more than
+            20 segments, 1 or more.
         seed: Seed of the permutations, 0 or more.
 
     Example:
@@ -198,7 +195,7 @@ def _matching(
 def _judged(
     encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, Any]
 ) -> tuple[list[Figure], str]:
-    """Return each system's mean cosine with the references under an encoder, and its signature."""
+    """Return mean cosines of outputs and references, and the encoder's signature."""
     scorer = SimileScorer(encoder, similarity="sentences", penalty="none")
     scores = [scorer.score(outputs, references) for _, outputs in systems]
     figures = [

@@ -80,7 +80,7 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
 
 
 def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
-    """Return mteb's task `name` with these examples, by language or under the key `default`."""
+    """Return mteb's task `name`, filled with the examples in `subsets`."""
     require("mteb", "mteb", what=f"the task {name}")
     import mteb
 

@@ -136,11 +136,7 @@ def read_own_pairs(
 
 
 def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
-    """Return an encoder's results on each pair, one item per measure, the main measure first.
-
-    Args:
-        encode: A function from texts to vectors, (texts, dim).
-    """
+    """Return an encoder's results on each pair, one item per measure, the main measure first."""
     if pairs.group == RETRIEVAL:
         found = retrieval_scores(encode, pairs.first, pairs.second)
         return [
@@ -157,13 +153,10 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
 def retrieval_scores(
     encode: Encode, first: Sequence[str], second: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Score retrieval: rank all second texts by cosine with each first text.
+    """Score retrieval: rank all second texts by cosine with each first text, whose answer is its
+    pair.
 
     A first text with several answers is one query. A query without known tokens finds nothing.
-
-    Args:
-        encode: A function from texts to vectors, (texts, dim).
-        second: The answer to each first text.
 
     Returns:
         Scores of each distinct query, (queries,), 0 to 1. `accuracy@1` and `accuracy@5`: whether an

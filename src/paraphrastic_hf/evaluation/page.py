@@ -1,4 +1,4 @@
-"""One page with the results of several models. Each suite has a table with published systems."""
+"""One page with the results of models and published systems, with a table for each suite."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Section:
     Attributes:
         results: The results of each model, from `evaluate`.
         columns: The names of all figures.
-        rows: The rows of the table: name of the system, figures (NaN if missing), and whether the
-            system is a published one.
+        rows: Name of each system, its figures (NaN if missing), and whether it is a published
+            system.
     """
 
     name: str
@@ -74,19 +74,15 @@ class Section:
 
 
 def merge(directories: Sequence[str | Path]) -> list[Section]:
-    """Read the results in folders and group them by suite, in the order of `SUITES`.
-
-    Args:
-        directories: Output folders of `paraphrastic evaluate --output`.
-    """
+    """Read results from output folders of `paraphrastic evaluate`, in the order of `SUITES`."""
     by_suite: dict[str, list[dict[str, Any]]] = {}
     for directory in directories:
         for results in read_results(directory):
             others = by_suite.setdefault(results["suite"], [])
             if any(other["model"] == results["model"] for other in others):
                 raise DataError(
-                    f"{directory} contains a second result of {results['model']} on "
-                    f"{results['suite']}. Give one of them another --name"
+                    f"{directory} contains a second result of model {results['model']} on suite "
+                    f"{results['suite']}. Evaluate one of the two models with another --name"
                 )
             others.append(results)
     order = [*(name for name in SUITES if name in by_suite), *(set(by_suite) - set(SUITES))]
@@ -106,7 +102,6 @@ def write_page(
 
 
 def page_markdown(sections: Sequence[Section], title: str) -> str:
-    """Return the page as Markdown, without plots."""
     lines = [f"# {literal(title)}", ""]
     for section in sections:
         best = section.best()
@@ -124,7 +119,6 @@ def page_markdown(sections: Sequence[Section], title: str) -> str:
 
 
 def page_html(sections: Sequence[Section], title: str) -> str:
-    """Return the page as HTML with embedded plots."""
     links = "".join(f'<a href="#{_e(s.name)}">{_e(s.name)}</a>' for s in sections)
     body = [f"<h1>{_e(title)}</h1><nav>{links}</nav>"]
     for section in sections:

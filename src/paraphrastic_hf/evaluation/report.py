@@ -154,7 +154,6 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """Plot the main figures of a model and of published systems into a PNG file."""
     own = {results["model"]: results["headline"]}
     figure = plot_systems(own, results["papers"], results["unit"])
     write_bytes(path, png(figure, f"{results['model']}: {results['suite']}"))

@@ -1,5 +1,5 @@
-"""Types of the values in a results file, validated by `huggingface_hub`. It needs real types, so
-this module does not import `annotations` from `__future__`."""
+"""Types of the values in a results file, which `huggingface_hub` validates. Types as strings would
+fail, so do not import `annotations` from `__future__` here."""
 
 from typing import Any, NotRequired, Required, TypedDict
 
@@ -9,8 +9,6 @@ Number = int | float
 
 
 class DatasetResults(TypedDict):
-    """The scores of one dataset."""
-
     group: Required[str]
     name: Required[str]
     size: Required[int]
@@ -24,8 +22,6 @@ class Settings(TypedDict):
 
 
 class SuiteResults(TypedDict):
-    """The results of one suite."""
-
     model: Required[str]
     suite: Required[str]
     summary: Required[str]

@@ -73,9 +73,8 @@ def compare_encoders(
     samples: int = 1000,
     seed: int = 1,
 ) -> tuple[list[Difference], dict[str, str]]:
-    """Compare two encoders on every dataset of one or more suites that has results by example.
-
-    These are the datasets scored by a correlation, an accuracy or an F1.
+    """Compare two encoders on the datasets of suites that are scored by a correlation, accuracy or
+    F1.
 
     Args:
         suite: One or more names of suites in `evaluation/registry.py`.
@@ -108,7 +107,7 @@ def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
     if not tasks:
         raise RecipeError(
-            f"The suite {suite} has no results per example to compare. Use one of {_names()}"
+            f"The suite {suite} has no scores of single examples to compare. Use one of {_names()}"
         )
     return tasks
 
@@ -118,8 +117,7 @@ def compare_judged(
 ) -> list[Difference]:
     """Compare two encoders on every dataset, with p-values and the interval of the difference.
 
-    Args:
-        samples: Number of random permutations and of bootstrap resamples, 1 or more.
+    `samples` is the number of random permutations and of bootstrap resamples.
     """
     differences = []
     for a, b in zip(first, second, strict=True):

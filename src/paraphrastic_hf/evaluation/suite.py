@@ -23,7 +23,7 @@ class Row:
         group: Group of datasets that are averaged together, such as `2012`.
         name: Name of the dataset, such as `MSRpar`.
         size: Number of examples.
-        scores: Scores in the unit of the suite, by measure such as `pearson`.
+        scores: Scores in the unit of the suite, by measure.
     """
 
     group: str
@@ -68,11 +68,9 @@ class Suite:
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """Average a measure over the datasets of a group. NaN without datasets.
+    """Average a measure over the datasets of a group (default: all). NaN without datasets.
 
-    Args:
-        measure: Name of the score, such as `pearson`. Datasets without it do not count.
-        group: The group (default: all datasets).
+    Datasets without the measure, such as `pearson`, do not count.
     """
     values = [row.scores[measure] for row in _with(rows, measure, group)]
     return float(np.mean(values)) if values else float("nan")

@@ -29,7 +29,6 @@ class BracketCounts:
         gold: Number of gold brackets.
         words: Number of words, including punctuation.
         right_tags: Number of words with the correct part of speech.
-        sentences: Number of sentences.
         exact: Number of sentences with exactly the gold brackets.
         templates: Number of sentences whose top two levels are correct (thesis, 6.4.2).
     """
@@ -71,10 +70,9 @@ class BracketCounts:
 def count_brackets(
     found: Sequence[Tree], gold: Sequence[Tree], *, without: Collection[str] = PUNCTUATION
 ) -> BracketCounts:
-    """Compare trees of the same sentences bracket by bracket.
+    """Count the brackets that predicted and gold trees of the same sentences share.
 
-    Args:
-        without: Tags of the words to remove. Empty to keep all words.
+    Words with a tag in `without` are removed first.
     """
     counts: Counter[str] = Counter()
     for tree, right in zip(found, gold, strict=True):
@@ -100,8 +98,8 @@ def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]
     """Return the label, first word and end of every phrase of a tree except its root.
 
     Args:
-        is_kept: Whether each word counts (default: all). Positions number only these words, and
-            phrases without them are left out.
+        is_kept: Whether each word counts (default: all). Positions count only kept words. Phrases
+            without kept words are left out.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree

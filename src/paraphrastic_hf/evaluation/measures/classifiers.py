@@ -24,7 +24,7 @@ HALVINGS = 20
 
 @dataclass(frozen=True)
 class Regression:
-    """One of the regressions to fit.
+    """Examples and penalty of a regression to fit.
 
     Attributes:
         rows: Mask of the examples to fit on, (examples,) bool.
@@ -52,7 +52,7 @@ class Classifiers:
         return len(self.intercepts)
 
     def only(self, number: int) -> Classifiers:
-        """Return a `Classifiers` with only the classifier at index `number`."""
+        """Return the classifier at index `number`, as a `Classifiers` of length 1."""
         chosen = slice(number, number + 1)
         return Classifiers(self.weights[:, chosen], self.intercepts[chosen])
 
@@ -151,7 +151,7 @@ class _Losses:
     def __call__(
         self, weights: np.ndarray, regressions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return losses, (regressions,), and gradients, (dim, regressions, columns)."""
+        """Return losses, (regressions,), and their gradients, (dim, regressions, columns)."""
         dim = len(weights)
         flat = np.ascontiguousarray(weights).reshape(dim, -1)
         shares = self.shares[:, regressions]

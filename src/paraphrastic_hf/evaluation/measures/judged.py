@@ -46,7 +46,7 @@ class Resampled(Protocol):
     def __len__(self) -> int: ...
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
-        """Return the score of each resample, (samples,), x 100.
+        """Return the score x 100 of each resample, (samples,).
 
         Args:
             drawn: Indices of the examples in each resample, (samples, examples).
@@ -121,7 +121,6 @@ class Ranked:
     Attributes:
         group: Group of the dataset, such as its year.
         measure: A key of `MEASURES`.
-        cosines: Cosine of each pair, (pairs,).
         gold: Human score of each pair, or label 0 or 1, (pairs,).
     """
 
@@ -151,14 +150,14 @@ class Ranked:
 
         Two encoders may have different scales, so cosines are first standardized for Pearson's r
         and ranked for the other measures. For correlations the test is therefore an approximation:
-        4 to 8 % of equally good predictions have p < 0.05.
+        4 to 8 % of the comparisons of equally good encoders give p < 0.05.
         """
         from scipy import stats  # imported late, because it takes half a second
 
         scaled = _standardized if self.measure == "pearson" else stats.rankdata
         own, its = (scaled(np.asarray(each.cosines, np.float64)) for each in (self, other))
         gold, score = np.asarray(self.gold, np.float64), MEASURES[self.measure]
-        if self.measure == "spearman":  # the ranks are exchanged, not recomputed
+        if self.measure == "spearman":  # ranks are not computed again after an exchange
             gold, score = stats.rankdata(gold), pearson_rows
         gold = np.broadcast_to(gold, is_other.shape)
         first, second = np.where(is_other, its, own), np.where(is_other, own, its)
@@ -178,10 +177,9 @@ class JudgedTask:
     """A task of a suite that can also return its results for each example.
 
     Attributes:
-        rows: Function from the encoder and the folder of official files to scores (see
-            `Suite.tasks`).
-        judged: Function with the same arguments that returns the results for each example. It
-            raises the same errors as `rows`.
+        rows: Function from the encoder and the folder of official files to scores.
+        judged: Function with the same arguments and errors as `rows`, which returns the results for
+            each example.
     """
 
     rows: Task
@@ -192,10 +190,10 @@ class JudgedTask:
 
 
 def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> np.ndarray:
-    """Return the scores of bootstrap resamples of the examples, (samples,), x 100.
+    """Return the scores x 100 of bootstrap resamples of the examples, (samples,).
 
-    Two encoders' scores are paired if the seed and the number of examples are equal: then both
-    calls draw the same resamples.
+    Calls with equal seed and number of examples draw the same resamples, so that the scores of two
+    encoders are paired.
     """
     drawn = drawn_examples(len(judged), samples, seed)
     return np.concatenate([judged.resampled(each) for each in drawn])
@@ -241,7 +239,7 @@ def judged_p_value(
 def weighted_p_value(
     parts: Sequence[tuple[float, Resampled, Resampled]], *, samples: int = 1000, seed: int = 1
 ) -> float:
-    """Compute the p-value of `judged_p_value` for weighted sums of scores on several datasets.
+    """Return the two-sided p-value of the difference between two encoders' weighted sums of scores.
 
     Args:
         parts: For each dataset, its weight and the results of the two encoders.
@@ -286,7 +284,7 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
     Args:
         values: Cosines, or other numbers that rank the pairs, (rows, pairs).
-        labels: 0 or 1, (rows, pairs).
+        labels: Labels 0 or 1, (rows, pairs).
     """
     is_right, right, is_last = _sorted(values, labels)
     size = values.shape[1]
@@ -299,11 +297,8 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the accuracy of each row of pairs at the row's best threshold, (rows,), 0 to 1.
 
-    A pair is classified as positive if its value reaches the threshold.
-
-    Args:
-        values: Cosines, or other numbers that rank the pairs, (rows, pairs).
-        labels: 0 or 1, (rows, pairs).
+    A pair is classified as positive if its value reaches the threshold. `values` and `labels` are
+    as in `average_precision`.
     """
     _, right, is_last = _sorted(values, labels)
     size = values.shape[1]

@@ -77,7 +77,7 @@ def nested_folds(
 def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
-    """Return the mean accuracy x 100 over folds, each tested with the classifier of that fold."""
+    """Return the mean accuracy x 100 of the classifiers, each on its held-out fold."""
     right, tested = held_out_hits(classifiers, fold, features, labels)
     return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
 

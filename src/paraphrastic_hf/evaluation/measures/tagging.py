@@ -10,14 +10,7 @@ from paraphrastic_hf.corpora.readers.tagging import TaggedSentence
 
 @dataclass(frozen=True)
 class TagCounts:
-    """Counts of correctly tagged words.
-
-    Attributes:
-        words: Number of words.
-        correct: Number of words with the correct tag.
-        unknown_words: Number of words whose spelling does not occur in training.
-        unknown_correct: Number of unknown words with the correct tag.
-    """
+    """Counts of correctly tagged words. Unknown words have a spelling unseen in training."""
 
     words: int
     correct: int

@@ -1,4 +1,4 @@
-"""Word F1 of translations by frequency and part of speech (thesis, 7.5.4, Table 70); repetition."""
+"""Word F1 and repetition of translations (thesis, 7.5.4, Table 70, and 7.4.3)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def bucket_f1(
 def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
     """Return a function from a word to its frequency bucket.
 
-    The buckets are 1, 2-5, 6-10, 11-100, 101-1000 and 1001+ as in Table 70, and 0 for other words.
+    The buckets are 1, 2-5, 6-10, 11-100, 101-1000 and 1001+ as in Table 70. Words without a count
+    are in bucket 0.
     """
 
     def bucket(word: str) -> str:
@@ -81,7 +82,6 @@ def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
 
 
 def bucket_names() -> list[str]:
-    """Return the names of the frequency buckets, rarest first."""
     name = frequency_bucket({str(low): low for low, _ in BUCKETS})
     return [name(str(low)) for low, _ in BUCKETS]
 

@@ -1,4 +1,4 @@
-"""STS pairs by length, unknown words, and with or without captions (thesis, 3.3, 3.8.1, 4.9.3)."""
+"""STS pairs grouped by length, unknown words and captions (thesis, 3.3, 3.8.1, 4.9.3)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def _benchmark(data_dir: Path) -> list[ScoredPairs]:
         [row for row, caption in zip(rows, is_caption, strict=True) if not caption],
     )
     if not (parts[1] and parts[2]):
-        raise DataError("sts-test.csv needs both captions and other pairs in its genre column")
+        raise DataError(
+            "The genre column of sts-test.csv must have both captions and other genres. Give the "
+            "official file"
+        )
     return [scored_pairs(n, "STS-B test", part) for n, part in zip(BENCHMARK, parts, strict=True)]
 
 

@@ -30,7 +30,7 @@ MEANS = "means of the years"  # group of the rows that the headline averages
 
 
 def sts_correlations(measure: Measure, data_dir: Path) -> list[Row]:
-    """Return Pearson's r x 100 with human scores for each dataset, then its mean for each year."""
+    """Return each metric's Pearson r x 100 with human scores: per dataset, then means per year."""
     rows: list[Row] = []
     for year in YEARS:
         of_year = []

@@ -26,7 +26,7 @@ class PairsTask:
     Attributes:
         read: Function from the folder of official files to datasets.
         measure: Correlation that the papers report, `pearson` or `spearman`. Results contain both.
-        has_whole: Whether to score also all pairs of a group as one dataset.
+        has_whole: Whether to also score all pairs of a group as one dataset.
         more: Function from the encoder and a dataset to additional scores by name.
     """
 
@@ -77,7 +77,6 @@ def corpus_rows(
 
 
 def scored_pairs(name: str, group: str, rows: Sequence[Mapping[str, Any]]) -> ScoredPairs:
-    """Make a dataset from rows with `sentence1`, `sentence2` and `score`."""
     first, second, scores = (
         [row[column] for row in rows] for column in ("sentence1", "sentence2", "score")
     )

@@ -1,8 +1,8 @@
 """Probing: accuracy of classifiers on embeddings (thesis, 5.7.2, Tables 52 and 58).
 
 A generative model has several encoders, such as its semantic encoder and its language encoders. Its
-attribute `encoders` maps their names to objects with `encode`. Each encoder is a group of the
-results.
+attribute `encoders` maps their names to objects with `encode`. The scores of each encoder form a
+group of the results.
 """
 
 from __future__ import annotations
@@ -50,13 +50,10 @@ Splits = dict[str, tuple[list[str], list[Any]]]
 
 
 def read_probe(task: str, data_dir: Path) -> Splits:
-    """Read the texts and labels of `train`, `validation` and `test`.
+    """Read the texts and labels of each split of a task, a key of `NAMES`.
 
     X-Probe lacks a training split, so four fifths of its validation split become the training
     split.
-
-    Args:
-        task: A key of `NAMES`.
     """
     rows = load_dataset("probing", task, data_dir=data_dir, streaming=True)
     splits = {split: _columns(rows[split]) for split in rows}
@@ -82,8 +79,8 @@ def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits
         if path.exists():
             return _made_from(path, corpus, config, column)
     raise MissingFileError(
-        f"{corpus} {config} needs sentences: {TEXTS}/{language}.txt in {data_dir}, one per line, "
-        f"or bitext in the folder {bitext}"
+        f"{corpus} {config} needs text. Put {TEXTS}/{language}.txt (one sentence per line) into "
+        f"{data_dir}, or bitext into {bitext}"
     )
 
 

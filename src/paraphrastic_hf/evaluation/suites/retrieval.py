@@ -29,11 +29,8 @@ BUCC_SCORES = {"cosine": "cosine", "distance": "distance", "ratio": "ratio"}
 def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]:
     """Score how often the nearest sentence by cosine is the translation.
 
-    A zero vector finds nothing. Among equally near sentences the first one counts.
-
-    Args:
-        foreign: Embeddings of the foreign sentences, (sentences, dim).
-        english: Embeddings of their translations, in the same order, (sentences, dim).
+    Row i of `english` is the translation of row i of `foreign`. A zero vector finds nothing. Among
+    equally near sentences the first one counts.
 
     Returns:
         Figures x 100. `xx-en`: accuracy of finding the English translation of foreign sentences.
@@ -52,9 +49,7 @@ def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]
 def nearest_sentences(foreign: np.ndarray, english: np.ndarray) -> np.ndarray:
     """Find the nearest English sentence of each foreign one by cosine, and the reverse.
 
-    Returns:
-        Indices of English sentences, then of foreign sentences, (2, sentences). -1 for a zero
-        vector.
+    Return indices of English, then of foreign sentences, (2, sentences). A zero vector gets -1.
     """
     sides = UnitRows(foreign, name="foreign"), UnitRows(english, name="English")
     found = np.full((2, len(foreign)), -1)
@@ -133,7 +128,7 @@ def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
     Args:
         score: The score of each mined pair, (pairs,).
         is_gold: Whether each mined pair is a gold pair, (pairs,).
-        gold: Number of gold pairs.
+        gold: Number of gold pairs, mined or not.
     """
     order = np.argsort(-score, kind="stable")
     score, hits = score[order], np.cumsum(is_gold[order])

@@ -114,7 +114,6 @@ def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
 
 
 def _meet(encoder: SentenceEncoder, texts: list[str]) -> None:
-    """Fill the encoder's word cache with these texts only."""
     encoder.forget()
     encoder.encode(texts)
 

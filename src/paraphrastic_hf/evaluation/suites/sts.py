@@ -40,7 +40,7 @@ CONVENTIONS = {
 
 
 def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Return figures of years, averages, the mean of 22 datasets, STS-B test and STS17 en-en."""
+    """Return the main figures: means of years, overall averages, STS-B test and STS17 en-en."""
     single = [row for row in rows if row.name != WHOLE]
     whole = [row for row in rows if row.name == WHOLE]
     years = {year: mean_of(single, "pearson", year) for year in YEARS}
@@ -60,11 +60,8 @@ def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
 def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
     """Average Pearson r over the datasets of thesis 3.2.2: the 20 of STS 2012-2015, SICK, Twitter.
 
-    SMT of 2013 and Twitter are not freely available and may be missing. Any other missing dataset
-    gives NaN.
-
-    Returns:
-        The mean, under the key that states the number of datasets. NaN under the other keys.
+    SMT of 2013 and Twitter are not freely available. `ABSENT` has a name of the mean for each case.
+    Only the name that fits the available datasets gets the mean, the other names get NaN.
     """
     found = {(row.group, row.name): row.scores["pearson"] for row in rows}
     wanted = [(year, name) for year in YEARS[:-1] for name in STS_DATASETS[year]]

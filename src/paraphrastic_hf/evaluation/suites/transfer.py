@@ -35,7 +35,6 @@ Columns = dict[str, list[Any]]
 
 
 def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> Columns:
-    """Read one split of a corpus as columns."""
     rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
 
@@ -111,9 +110,6 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
     """Return, for each score, the distribution over 1 to 5 whose mean is the score, (examples, 5).
 
     Only the two neighboring integers have a probability: 3.6 gives p(3) = 0.4 and p(4) = 0.6.
-
-    Args:
-        scores: The scores, 1 to 5, (examples,).
     """
     whole = np.minimum(np.floor(scores).astype(int), SCORES - 1)
     distribution = np.zeros((len(scores), SCORES))

@@ -19,7 +19,7 @@ from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
     """Return the percentage of distinct words without a known token.
 
-    Return None if the tokenizer is not from this package.
+    It is None for tokenizers of other packages.
     """
     tokenizer = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "keeps_to_words"):

@@ -35,7 +35,7 @@ def _task(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
-    """Return whether each pair is labeled correctly, for each language with files, by ten folds."""
+    """Return which pairs are labeled correctly in ten-fold cross-validation, for each language."""
     english = read_columns("xnli", "en", "validation", data_dir)
     labels = np.array(english["label"])
     first, second = embed(encoder, english["sentence1"], english["sentence2"])
@@ -59,7 +59,7 @@ def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
 
 
 def _features(first: np.ndarray, second: np.ndarray, length: float) -> np.ndarray:
-    """Return the features u, v, |u - v| and u * v. u and v keep the order of the sentences."""
+    """Return the features u, v, |u - v| and u * v, which depend on the order of the sentences."""
     first, second = (side / max(length, np.finfo(np.float32).tiny) for side in (first, second))
     return np.concatenate([first, second, pair_features(first, second)], 1)
 
