@@ -22,7 +22,7 @@ from paraphrastic_hf.errors import DataError, in_a_line
 
 
 class _Fixed(type):
-    """Metaclass of replacements. It keeps pickles from setting attributes of classes."""
+    """Metaclass that keeps pickles from setting the attributes of classes."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
         raise pickle.UnpicklingError(f"it sets the attribute {name!r} of a class")
