@@ -1,5 +1,4 @@
-"""Learning curves: development scores against the amount of training data seen, from the logs of
-runs (thesis, 3.7.4, Figure 2)."""
+"""Learning curves: development scores by amount of training data (thesis, 3.7.4, Figure 2)."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.engine.score_units import scored_on
 
-NEARLY = 0.99  # share of the best score that counts as nearly as good
+NEARLY = 0.99  # share of the best score that counts as near the best
 LOG = "logs/train.jsonl"
 GIVE = "Give the --output of `paraphrastic train`"
 
@@ -27,10 +26,9 @@ class Curve:
     """The development scores of one run.
 
     Attributes:
-        unit: The unit of the scores.
-        counts: The unit of `seen`: `pairs`, `examples` or `steps`.
-        seen: Amount of data seen before each evaluation.
-        scores: The score at each evaluation.
+        unit: Unit of the scores.
+        counts: Unit of `seen`: `pairs`, `examples` or `steps`.
+        seen: Amount of training data before each evaluation.
     """
 
     name: str
@@ -42,21 +40,15 @@ class Curve:
 
     @property
     def best(self) -> float:
-        """Return the highest score of the run."""
         return max(self.scores)
 
     def seen_until(self, score: float) -> int:
-        """Return how much data had been seen when a score was first reached."""
+        """Return the amount of training data at the first evaluation with at least `score`."""
         return next(n for n, value in zip(self.seen, self.scores, strict=True) if value >= score)
 
 
 def read_curve(run: str | Path, name: str | None = None) -> Curve:
-    """Read the development scores of a run, finished or not.
-
-    Args:
-        run: Output directory of `paraphrastic train`.
-        name: Name of the run (default: name of the directory).
-    """
+    """Read the development scores of a run of `paraphrastic train`, finished or not."""
     run = Path(run)
     recipe, evaluations = read_evaluations(run)
     try:
@@ -70,17 +62,13 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     if not scores:
         raise DataError(
             f"{run} has no development score in {LOG}. Train with --development clean, and set "
-            "--evaluate_every to the steps between points"
+            "--evaluate_every to the number of steps between evaluations"
         )
     return Curve(name or run.name, development, unit, counts, seen, scores)
 
 
 def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the recipe of a run, finished or not, and the entries of its log in order.
-
-    Args:
-        run: Output directory of `paraphrastic train`.
-    """
+    """Return the recipe of a run, finished or not, and the entries of its log in order."""
     run = Path(run)
     try:
         recipe = read_mapping(run / "recipe.yaml")
@@ -110,9 +98,9 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
 
 
 def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
-    """Return how much data one step sees, and the unit of this amount.
+    """Return the amount of data per step, and its unit.
 
-    A batch of `batch_tokens` counts as one step.
+    The unit is `steps` if the recipe sets `batch_tokens`.
     """
     if "batch_tokens" in recipe["training"]:
         return 1, "steps"
@@ -120,10 +108,9 @@ def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """Plot the learning curves of several runs, and list how soon each run is near its best score.
+    """Plot the learning curves of runs of `paraphrastic train`.
 
-    Args:
-        runs: Output directories of `paraphrastic train`, by name or in a list.
+    Also list when each run is near its best score.
     """
     runs = named_runs(runs)
     curves = [read_curve(run, name) for name, run in runs.items()]

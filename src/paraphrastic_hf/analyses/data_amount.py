@@ -32,8 +32,8 @@ def data_amount(
 ) -> Analysis:
     """Train a recipe on subsets of its pairs, and score each run on its development set.
 
-    A subset has the first pairs in file order (`ordered`), or after shuffling all pairs once with
-    the recipe's seed (`random`). Each subset contains the smaller subsets.
+    A subset has the first pairs in file order (`ordered`) or in random order (`random`). Each
+    subset contains the smaller subsets.
 
     Args:
         folder: Output folder. The runs are stored in its subfolder `runs`.
@@ -80,7 +80,7 @@ def data_amount(
 
 
 def halvings(total: int) -> list[int]:
-    """Halve a number repeatedly until it is below ten, and return all values (thesis, footnote 21).
+    """Halve a number until it is below ten, and return all values (thesis, footnote 21).
 
     Example:
         >>> halvings(3_033_753)[-2:]
@@ -95,11 +95,9 @@ def halvings(total: int) -> list[int]:
 def chosen_pairs(
     sources: Sequence[SourcePairs], numbers: np.ndarray
 ) -> list[tuple[list[dict[str, str]], SourceArguments]]:
-    """Pick pairs from several sources, by indices into all sources concatenated.
+    """Pick pairs by indices into the concatenation of all sources.
 
-    Returns:
-        For each source with picked pairs, these pairs in the given order, and the settings of the
-        source, in the form that `train` takes as `datasets`.
+    Return picked pairs and settings of each source, in the form of `train`'s `datasets`.
     """
     ends = np.cumsum([len(item.pairs) for item in sources])
     owner = np.searchsorted(ends, numbers, side="right")

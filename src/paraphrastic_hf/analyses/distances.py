@@ -1,8 +1,8 @@
 """Distances between languages, from URIEL's features or from a table (thesis, 5.3.2).
 
 Littell et al. 2017. URIEL and lang2vec: Representing languages as typological, geographical, and
-phylogenetic vectors. EACL. The distances are cosine distances between feature vectors. The vectors
-are read from the data files of the package `lang2vec`, whose code is not run.
+phylogenetic vectors. EACL. Distances are cosine distances between feature vectors, read from the
+data files of the package `lang2vec`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from paraphrastic_hf.io.lines import number_in, text_lines
 
 ENGLISH = "eng"
 ALL = "features"
-FILES = {  # file, and prefix of the feature names. URIEL predicts missing feature values.
+FILES = {  # kind -> file and prefix of the feature names. URIEL predicts missing values.
     "syntax": ("feature_predictions.npz", "S_"),
     "phonology": ("feature_predictions.npz", "P_"),
     "inventory": ("feature_predictions.npz", "INV_"),
@@ -41,15 +41,14 @@ MACRO = {  # macrolanguages and newer codes -> the code that URIEL uses
 def uriel_distances(
     names: Iterable[str], folder: str | Path | None = None
 ) -> dict[str, dict[str, float]]:
-    """Compute cosine distances between languages and English, 0 to 2, by language and kind of
-    feature.
+    """Compute the cosine distance (0 to 2) of each language to English, by kind of feature.
 
     The kind `features` concatenates the vectors of all kinds. Languages that URIEL lacks are left
     out.
 
     Args:
         names: Languages, by ISO 639-1 or 639-3 codes.
-        folder: Folder with the data of `lang2vec` (default: folder of the installed package).
+        folder: Folder with the data of `lang2vec` (default: the installed package).
     """
     folder = _installed() if folder is None else Path(folder)
     try:
@@ -76,8 +75,7 @@ def uriel_distances(
 def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
     """Read distances to English from a TSV file, by language and kind.
 
-    The first line contains `language` and the kinds of distance. Each further line contains one
-    language and its distances.
+    The header has `language` and the kinds of distance. Each further line is a language.
     """
     rows = [(number, line.split("\t")) for number, line in text_lines(Path(path)) if line.strip()]
     if not rows or len(rows[0][1]) < 2:
@@ -97,7 +95,7 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def _installed() -> Path:
-    """Return the data folder of lang2vec. Importing lang2vec would shadow one of our scripts."""
+    """Return lang2vec's data folder. Importing the package would shadow one of our scripts."""
     try:
         return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
     except PackageNotFoundError as error:
@@ -105,7 +103,7 @@ def _installed() -> Path:
 
 
 def _vectors(path: Path, prefix: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Return the features whose names start with `prefix`, (features,), for each language."""
+    """Return each language's features, (features,), whose names start with `prefix`."""
     with np.load(path, allow_pickle=False) as arrays:
         place = {str(code): row for row, code in enumerate(arrays["langs"])}
         chosen = [str(feature).startswith(prefix) for feature in arrays["feats"]]

@@ -1,5 +1,4 @@
-"""Sentence pairs on which one encoder is right and another encoder is wrong (Wieting and Gimpel,
-2017, section 5.1, Table 7)."""
+"""Pairs on which one encoder is right and another wrong (Wieting and Gimpel, 2017, Table 7)."""
 
 from __future__ import annotations
 
@@ -16,18 +15,12 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.similarity import cosines
 from paraphrastic_hf.io.plots import COLORS, new_figure, style
 
-TOP = 5.0  # of the gold scores
+TOP = 5.0  # highest gold score
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence pair with three scores from 0 to 5.
-
-    Attributes:
-        gold: Human score.
-        one: Score of the first encoder.
-        other: Score of the second encoder.
-    """
+    """A sentence pair with its human score and the scores of two encoders, 0 to 5."""
 
     dataset: str
     first: str
@@ -38,12 +31,12 @@ class Judged:
 
     @property
     def lead(self) -> float:
-        """Return the second encoder's error minus the first's, -5 to 5."""
+        """Second encoder's error minus the first encoder's, -5 to 5."""
         return abs(self.other - self.gold) - abs(self.one - self.gold)
 
 
 def judged(one: Any, other: Any, datasets: Sequence[ScoredPairs]) -> list[Judged]:
-    """Score pairs with two encoders, and sort them by the lead of the first encoder, largest first.
+    """Score pairs with two encoders, and sort them by the first encoder's lead, largest first.
 
     Cosines from -1 to 1 are scaled to scores from 0 to 5.
     """
@@ -68,7 +61,7 @@ def errors(
     """List the pairs on which the errors of two encoders differ most."""
     found = judged(one, other, datasets)
     if not found:
-        raise DataError("No pairs to judge. Give a folder with STS data")
+        raise DataError("The data has no scored pairs. Give a folder with STS data")
     kinds = {
         f"{names[0]} is closer to the human score": found[:count],
         f"{names[1]} is closer to the human score": found[: -count - 1 : -1],

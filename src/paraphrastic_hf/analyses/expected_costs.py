@@ -1,5 +1,4 @@
-"""Expected SimiLE cost and BLEU cost of candidate translations of held-out sentences, during
-minimum risk training (thesis, 7.5.2, Figure 12)."""
+"""Expected costs of translations during minimum risk training (thesis, 7.5.2, Figure 12)."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ class Costs:
     Attributes:
         trained_by: The cost that training minimizes, such as `simile`.
         steps: The training step of each evaluation.
-        by: The expected cost at each evaluation, x 100, by kind of cost (SimiLE and BLEU).
+        by: The expected cost x 100 at each evaluation, by kind of cost.
     """
 
     name: str
@@ -35,18 +34,13 @@ class Costs:
 
 
 def read_costs(run: str | Path, name: str | None = None) -> Costs:
-    """Read the expected costs of a run of minimum risk training, finished or not.
-
-    Args:
-        run: Output directory of `paraphrastic train`.
-        name: Name of the run (default: name of the directory).
-    """
+    """Read the expected costs of a run of minimum risk training, finished or not."""
     recipe, entries = read_evaluations(run)
     evaluations = [entry for entry in entries if LOGGED in entry]
     if not evaluations:
         raise DataError(
             f"{run} has no {LOGGED} in {LOG}. {GIVE} for minimum risk training, with "
-            "--evaluate_every set to the steps between points"
+            "--evaluate_every set to the number of steps between evaluations"
         )
     own = str(recipe["cost"]["metric"])
     by = {
@@ -57,11 +51,7 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
 
 
 def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """Plot and list the expected SimiLE cost and BLEU cost of several runs.
-
-    Args:
-        runs: Output directories of `paraphrastic train`, by name or in a list.
-    """
+    """Plot and list the expected SimiLE cost and BLEU cost of runs of `paraphrastic train`."""
     named = named_runs(runs)
     found = [read_costs(run, name) for name, run in named.items()]
     rows: list[list[Cell]] = [

@@ -1,5 +1,4 @@
-"""How well encoders fit their training pairs (thesis, 3.3). This shows whether a model that is weak
-on other text has memorized its training text."""
+"""How well encoders fit their training pairs (thesis, 3.3)."""
 
 from __future__ import annotations
 
@@ -25,13 +24,7 @@ THESIS = {  # 3.3, on PPDB XL
 
 @dataclass(frozen=True)
 class Fit:
-    """Similarity of training pairs and of their hardest negatives.
-
-    Attributes:
-        pairs: Number of pairs.
-        positive: Mean cosine between the two sentences of a pair, -1 to 1.
-        negative: Mean cosine between a sentence and its negative, -1 to 1.
-    """
+    """Mean cosines of training pairs, and of sentences and their hardest negatives."""
 
     pairs: int
     positive: float
@@ -39,7 +32,7 @@ class Fit:
 
     @property
     def statistic(self) -> float:
-        """Return the mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2), -4 to 4.
+        """Mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2), -4 to 4.
 
         g1 and g2 are the sentences of a pair, n1 and n2 their negatives.
         """
@@ -49,8 +42,8 @@ class Fit:
 def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 100) -> Fit:
     """Compare pairs with their hardest negatives, batch by batch as in training (3.1.3.1).
 
-    The negative of a sentence is the most similar sentence among the other pairs of the batch,
-    except sentences equal to it or to its partner.
+    The negative of a sentence is the most similar sentence of another pair in the batch. Copies of
+    the pair's own sentences do not count.
 
     Args:
         batch_size: Pairs per batch, 2 or more. A last batch of one pair is left out.
@@ -79,10 +72,9 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
 
 
 def _barred(texts: Sequence[str]) -> np.ndarray:
-    """Return which sentences cannot be negatives of which, (texts, texts).
+    """Return a mask, (texts, texts), of the sentences that cannot be negatives of each sentence.
 
-    A sentence equal to the anchor or to its partner is barred. Sentences 2i and 2i + 1 are pair
-    i.
+    They are those equal to the sentence or its partner. Sentences 2i and 2i + 1 are partners.
     """
     _, group = np.unique(texts, return_inverse=True)
     partner = group.reshape(-1, 2)[:, ::-1].reshape(-1)

@@ -1,5 +1,4 @@
-"""Gate norms of a GRAN by part of speech and dependency relation (Wieting and Gimpel, 2017, section
-5.2, Tables 9 to 11)."""
+"""Gate norms of a GRAN by tag and by relation (Wieting and Gimpel, 2017, Tables 9 to 11)."""
 
 from __future__ import annotations
 
@@ -14,10 +13,10 @@ from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io.plots import bars, new_figure
 
-MOST_WORDS = 15  # the paper's footnote 8
-LEAST = 20  # words needed for the mean of a tag or relation
+MOST_WORDS = 15  # maximum length of a sentence, from the paper's footnote 8
+LEAST = 20  # minimum number of words with a tag or relation
 SENTENCES_AT_A_TIME = 512
-SHOWN = 12  # bars drawn of the highest means, and of the lowest
+SHOWN = 12  # number of highest means in the plot, and of lowest means
 
 Mean = tuple[str, int, float]
 
@@ -47,10 +46,9 @@ def gates(
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
-        sentences: Sentences with dependency relations. Sentences of more than 15 words are left
-            out, as in the paper.
-        least: Minimum number of words with a tag or relation. Rarer tags and relations are left
-            out.
+        sentences: Sentences with dependency relations. Those of more than 15 words are left out, as
+            in the paper.
+        least: Minimum number of words with a tag or relation. Rarer ones are left out.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
@@ -101,16 +99,13 @@ _HEAD = ["name", "words", "mean L1 norm", "2017 paper"]
 def gate_norms(
     encoder: Any, sentences: Sequence[Sequence[str]], name: str = "model"
 ) -> list[np.ndarray]:
-    """Compute the L1 norm of the gate of each word.
+    """Compute the L1 norm of the gate of each word. NaN for a word without a known token.
 
-    The gate is the one of the word vector, or of the LSTM's state in GRAN-2. Norms are averaged
-    over the tokens of a word, and over both directions of a BiGRAN.
+    In GRAN-2 this is the gate on the LSTM's state, in other variants the gate on the word vector.
+    Norms are averaged over the tokens of a word and over both directions of a BiGRAN.
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
-
-    Returns:
-        The norms of each sentence's words, (words,). NaN for a word without a known token.
     """
     model: Any = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel" or model.config.variant == 0:
@@ -140,7 +135,7 @@ def gate_norms(
 
 
 def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the L1 norm of the gate of each token, (tokens,), for concatenated texts."""
+    """Return the L1 norm of the gate of each token, (tokens,), of concatenated texts."""
     import torch
 
     from paraphrastic_hf.layers.packing import Packing
@@ -158,7 +153,7 @@ def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray
 
 
 def _ranked(means: Sequence[Mean], paper: tuple[Sequence[str], Sequence[str]]) -> list[list[Cell]]:
-    """Add to each mean the rank of its name in the paper's lists."""
+    """Append to each mean the rank of its name in the paper's lists."""
     places: dict[str, str] = {}
     for end, names in zip(("top", "bottom"), paper, strict=True):
         for place, label in enumerate(names, 1):

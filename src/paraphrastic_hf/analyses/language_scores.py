@@ -1,7 +1,7 @@
 """Piece overlap with English and a score for each language (thesis, 5.3.2).
 
-The score is the accuracy of one multilingual model on Tatoeba. Or, as in the thesis, one model is
-trained per language, on its pairs with English, and scored on English STS.
+The score is either the Tatoeba accuracy of one multilingual model or, as in the thesis, the English
+STS score of a model trained on the language's pairs with English.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TATOEBA = {  # ISO 639-1 code -> Tatoeba's code
 
 
 def bitext_folders(folder: str | Path) -> dict[str, list[Path]]:
-    """Return the bitext files of folders `en-XX`, by the language code XX."""
+    """Return the bitext files in each folder `en-XX`, by the language code XX."""
     names = sorted(path for path in Path(folder).glob("en-*") if path.name != "en-en")
     found = {path.name[3:]: visible_files(path, "*.tsv*") for path in names}
     found = {name: files for name, files in found.items() if files}
@@ -69,8 +69,7 @@ def of_one_model(
     Args:
         distances: Distances to English by language. Languages without distances are left out.
         bitext: Folder of `en-XX` folders to measure overlap on (default: Tatoeba's own sentences).
-        pairs: Number of pairs to sample from the bitext of each language. Languages with fewer
-            pairs are left out.
+        pairs: Number of pairs to sample per language. Languages with fewer are left out.
     """
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
@@ -92,7 +91,6 @@ def of_one_model(
 def _texts(
     rows: Mapping[str, Any], data_dir: Path, bitext: str | Path | None, pairs: int
 ) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
-    """Yield the name of each language, its Tatoeba code, and its pairs with English."""
     if bitext is None:
         for code in rows:
             data = load_dataset("tatoeba", code, data_dir=data_dir, streaming=True, split="test")
@@ -116,16 +114,15 @@ def of_runs(
     apart: bool = False,
     data_root: str | Path,
 ) -> list[Language]:
-    """Train one model per language, on its pairs with English, and score it by the STS 2012-2016
-    average.
+    """Train a model per language on its pairs with English. Score it by the STS 2012-2016 average.
 
     Args:
         folder: Output folder. The runs are stored in its subfolder `runs`.
         bitext: Folder of `en-XX` folders. Their files have English in the first column.
         distances: Distances to English by language. Languages without distances are left out.
-        pairs: Number of pairs to sample for each language. Languages with fewer pairs are left out.
-        apart: Keep the pieces of the two languages separate (`tokenizer.apart`), as the thesis does
-            by putting a mark before each piece. The overlap is measured on unmarked pieces.
+        pairs: Number of pairs to sample per language. Languages with fewer are left out.
+        apart: Use separate pieces for the two languages (`tokenizer.apart`), which the thesis
+            marks. The overlap is measured on unmarked pieces.
         data_root: Folder that contains `eval`.
     """
     read_sts(evaluation_files(data_root))  # find a missing year before hours of training

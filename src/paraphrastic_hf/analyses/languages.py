@@ -1,5 +1,4 @@
-"""Whether models score higher on languages that share pieces with English or are related to it
-(thesis, 5.3.2, Figure 3 and Table 46)."""
+"""Correlation of a model's scores with piece overlap and language distance (thesis, Table 46)."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ class Language:
     Attributes:
         pairs: Number of sentence pairs on which the overlap was measured.
         overlap: Share of the English pieces that also occur in the other language, 0 to 1.
-        score: The model's score, in the unit of the analysis.
-        distances: Distances to English, 0 to 1, by kind. A kind may be absent.
+        score: The model's score.
+        distances: Distances to English, 0 to 1, by kind.
     """
 
     name: str
@@ -46,8 +45,7 @@ class Language:
 
 
 def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of an English text's distinct pieces that another text also has (footnote
-    9)."""
+    """Return the share of distinct English pieces that the other text also has (footnote 9)."""
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
         raise DataError(

@@ -1,5 +1,4 @@
-"""Negatives of the same sentences in mega-batches of several sizes: similarity and text (thesis,
-4.5.5, Table 31)."""
+"""Negatives of the same sentences in mega-batches of several sizes (thesis, 4.5.5, Table 31)."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from paraphrastic_hf.io.plots import bars, new_figure
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.pool import Pool
 
-SIZES = (1, 20, 40)  # of Table 31
+SIZES = (1, 20, 40)  # sizes in Table 31
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,11 @@ def negatives_of(
     sizes: Sequence[int] = SIZES,
     batch_size: int = 100,
 ) -> dict[int, list[Negative]]:
-    """Choose negatives of the same sentences in mega-batches of several sizes, as training with
-    `max` does.
+    """Choose negatives from mega-batches of several sizes for the same sentences (mining `max`).
 
-    Pairs are cut into mega-batches of the largest size, without the remaining pairs at the end. The
-    sentences of the first mini-batch of each get a negative from that mini-batch, and from each
-    larger mega-batch that begins with it.
+    Pairs are cut into mega-batches of the largest size. Remaining pairs are dropped. Smaller
+    mega-batches consist of the first mini-batches of the largest. Only the sentences of the first
+    mini-batch get negatives.
 
     Returns:
         A list of negatives for each size, alternating first sides and partners. Sentences without a

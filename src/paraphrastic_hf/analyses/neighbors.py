@@ -1,5 +1,4 @@
-"""Nearest neighbors of words, phrases and character n-grams in several models (thesis, 3.4 and
-3.8.2, Tables 8 and 22 to 24)."""
+"""Nearest neighbors of words, phrases and n-grams (thesis, 3.4, 3.8.2, Tables 8, 22 to 24)."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from paraphrastic_hf.mining.search import Match, nearest_texts
 from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 
 WORDS_AT_A_TIME = 16_384
-DRAWN = 8  # queries with bars, which fill a page
+DRAWN = 8  # maximum number of queries in the plot
 Found = dict[str, dict[str, list[Match]]]
 
 
@@ -35,16 +34,16 @@ def neighbors(
     """Find the nearest neighbors of queries by cosine, for each of several models.
 
     With `among`, queries and neighbors are texts that the model encodes (Tables 22 and 23). Without
-    `among`, they are entries of the model's table: words, pieces, or character n-grams (Tables 8
-    and 24). In pieces and n-grams `_` stands for a space or the start of a word.
+    it, they are entries of the model's embedding table: words, pieces, or character n-grams (Tables
+    8 and 24). In pieces and n-grams `_` is a space or the start of a word.
 
     Args:
         encoders: Models by name, any objects with `encode`. Without `among`, each must be a
             `SentenceEncoder` with one table.
-        queries: Words, phrases or n-grams. At least one model must know each query. Models that do
-            not know a query return no neighbors for it.
-        most: Search only the first `most` texts or table entries. Tokenizers of whole words or
-            n-grams sort entries by frequency (Table 8 uses the 10,000 most frequent words).
+        queries: Words, phrases or n-grams, each known to at least one model.
+        among: Texts to search, or None to search the tables.
+        most: Search only the first `most` texts or table entries. Tables of words and n-grams are
+            sorted by frequency (Table 8 uses the 10,000 most frequent words).
         count: Number of neighbors of each query, 1 or more, without the query itself.
     """
     if count < 1:
@@ -76,10 +75,9 @@ def neighbors(
 
 
 def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
-    """Return the entries of a model's table and their vectors, (entries, dim).
+    """Return the entries of a model's embedding table and their vectors, (entries, dim).
 
-    The entries for padding and unknown tokens are left out. Spaces and sentencepiece's space marks
-    become `_`.
+    Padding and the unknown token are left out. Spaces and space marks of sentencepiece become `_`.
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
@@ -161,7 +159,7 @@ def _without_own(
 
 
 def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
-    """Return how often the most frequent text of `own` occurs in `among`, ignoring case."""
+    """Return the highest count in `among` of any text of `own`, ignoring case."""
     wanted = {text.lower() for text in own}
     times = Counter(text.lower() for text in among)
     return max((times[text] for text in wanted), default=0)

@@ -1,5 +1,4 @@
-"""Scores by the number and the lengths of character n-grams in the vocabulary (thesis, 3.7.5, Table
-19)."""
+"""Scores by number and length of the n-grams in the vocabulary (thesis, 3.7.5, Table 19)."""
 
 from __future__ import annotations
 
@@ -34,13 +33,12 @@ def ngram_vocabulary(
 ) -> Analysis:
     """Train a recipe with n-gram vocabularies of several sizes, for several sets of n-gram lengths.
 
-    All other settings of the recipe stay the same. The thesis trains for 5 epochs without penalty
-    (`--epochs 5 --lambda_all 0`).
+    The thesis trains for 5 epochs without penalty (`--epochs 5 --lambda_all 0`).
 
     Args:
         folder: Output folder. The runs are stored in its subfolder `runs`.
-        most: Sizes to try: how many of the most frequent n-grams to keep per length.
-        orders: Sets of n-gram lengths to try.
+        most: Vocabulary sizes: numbers of most frequent n-grams to keep per length.
+        orders: Sets of n-gram lengths.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"

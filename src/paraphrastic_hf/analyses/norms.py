@@ -15,7 +15,7 @@ from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io.plots import bars, lines, new_figure
 
-LEAST = 5  # words needed for the mean of a tag
+LEAST = 5  # minimum number of words with a tag
 MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are listed
 SHOWN = 15
 THESIS_LONGEST = "poverty, kidding, humanitarian, 18, july"
@@ -35,7 +35,7 @@ def norms(
 
     Args:
         sentences: A tagged corpus. Each distinct word counts once, under its most frequent tag.
-        counts: Frequency of each word, from `read_word_list`.
+        counts: Frequency of each word.
     """
     if any(count is None for count in counts.values()):
         raise DataError("The word list has no counts. Each line must have a word and its count")
@@ -86,7 +86,7 @@ def norms(
 
 
 def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.ndarray:
-    """Compute the L2 norm of each word encoded alone, (words,). Unknown words have NaN."""
+    """Return the L2 norm of each word encoded alone, (words,). Unknown words have NaN."""
     distinct = list(dict.fromkeys(words))
     vectors = checked_vectors(encoder.encode(distinct), len(distinct))
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
@@ -103,12 +103,7 @@ def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.nd
 
 
 def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
-    """Find the most frequent tag of every lower-cased word. Ties go to the first tag seen.
-
-    Example:
-        >>> most_frequent_tags([TreebankSentence(["Run", "a", "run"], ["VB", "DT", "VB"], [])])
-        {'run': 'VB', 'a': 'DT'}
-    """
+    """Find the most frequent tag of every lower-cased word. Ties go to the first tag seen."""
     counts: dict[str, Counter[str]] = {}
     for sentence in sentences:
         for word, tag in zip(sentence.words, sentence.tags, strict=True):
@@ -117,7 +112,7 @@ def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
 
 
 def power_of_ten(count: int) -> str:
-    """Return the highest power of ten up to a count, as text. It is 1 for a count of 0.
+    """Return the highest power of ten up to `count`, as text. It is 1 if `count` is 0.
 
     Example:
         >>> power_of_ten(1), power_of_ten(999), power_of_ten(1000)

@@ -25,8 +25,7 @@ class Table:
         name: Part of the name of the TSV file, such as `tags`.
         title: Content of the table, with the unit of its values.
         rows: One cell per column. None is an empty cell.
-        on_page: Whether the Markdown page shows the table. The TSV and JSON files always contain
-            it.
+        on_page: Whether the Markdown page shows the table.
     """
 
     name: str
@@ -42,9 +41,7 @@ class Analysis:
 
     Attributes:
         kind: Name of the analysis, with which its file names begin.
-        title: First line of the page.
-        notes: Scope and method, for the reader.
-        settings: Settings of the analysis, for the JSON file.
+        notes: Scope and method, shown below the tables.
     """
 
     kind: str
@@ -56,10 +53,9 @@ class Analysis:
 
 
 def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
-    """Write KIND.md, KIND.json, KIND.png, and a TSV file for each table, and return their paths.
+    """Write KIND.md, KIND.json, KIND.png, and a TSV file for each table. Return their paths.
 
-    A single table is written to KIND.tsv, several tables to KIND-TABLE.tsv. Values in TSV files are
-    not rounded.
+    A single table is KIND.tsv, several tables are KIND-TABLE.tsv. TSV values are not rounded.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -127,7 +123,6 @@ def cell_text(cell: Cell) -> str:
 
 
 def _plain(cell: Cell) -> Cell:
-    """Replace NaN, which JSON lacks, with None."""
     return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 

@@ -1,5 +1,4 @@
-"""Training of several variants of one recipe, to show the effect of a setting. Interrupted runs can
-be resumed."""
+"""Training of variants of one recipe, to show the effect of a setting. Runs can be resumed."""
 
 from __future__ import annotations
 
@@ -25,7 +24,8 @@ class Variant:
     """A variant of a recipe, trained in one run.
 
     Attributes:
-        datasets: Function that returns additional training text, in the form that `train` takes.
+        datasets: Function that returns additional training text, in the form of `train`'s
+            `datasets`.
     """
 
     recipe: ContrastiveRecipe
@@ -39,12 +39,10 @@ def run_variants(
     *,
     data_root: str | Path | None = None,
 ) -> dict[str, float]:
-    """Train every variant into `folder/runs/NAME`, and return their best development scores.
+    """Train variants of the recipe `base` into `folder/runs/NAME`.
 
-    A repeated call keeps finished runs and resumes an interrupted run. It may add variants.
-
-    Args:
-        base: The recipe that is varied. All runs of a folder must vary the same recipe.
+    A repeated call keeps finished runs and resumes an interrupted run. It may add variants of the
+    same recipe.
 
     Returns:
         The best development score of each variant, Pearson's r x 100, by name.
@@ -82,8 +80,7 @@ def run_variants(
 
 
 def _claim(folder: Path, base: ContrastiveRecipe) -> None:
-    """Record the varied recipe in the folder. Raise an error if the folder has runs of another
-    recipe."""
+    """Record the recipe in the folder. Raise an error if the folder has runs of another recipe."""
     path, text = folder / "recipe.yaml", to_yaml(base)
     if path.exists() and read_recipe(ContrastiveRecipe, path) != base:
         raise RecipeError(f"{folder} contains runs of another recipe. Use another --output")
@@ -92,11 +89,13 @@ def _claim(folder: Path, base: ContrastiveRecipe) -> None:
 
 
 def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
-    """Record a hash of a run's additional text in the folder, because the recipe does not name this
-    text."""
+    """Record a hash of a run's additional text, which the recipe does not name.
+
+    Raise an error if the folder has another hash for this run.
+    """
     digest = hashlib.sha256()
     for rows, source in datasets:
-        described = str(source).replace(", beside={}", "")  # keeps the hashes of older folders
+        described = str(source).replace(", beside={}", "")  # gives the hashes of older folders
         digest.update(json.dumps([rows, described]).encode())
     path = folder / "texts.json"
     texts = read_json(path) if path.exists() else {}

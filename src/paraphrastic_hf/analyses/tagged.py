@@ -14,13 +14,7 @@ from paraphrastic_hf.corpora.sources import SOURCES
 
 @dataclass(frozen=True)
 class TreebankSentence:
-    """A sentence of a treebank.
-
-    Attributes:
-        words: The words of the sentence, including punctuation marks.
-        tags: The Penn tag of each word.
-        relations: The dependency relation of each word, or empty if the treebank has none.
-    """
+    """Words of a sentence with Penn tags and dependency relations, if the treebank has any."""
 
     words: list[str]
     tags: list[str]

@@ -1,6 +1,8 @@
-"""Whether a model is weak on words that are rare in its training text (thesis, 3.3.1): the share of
-rare words in each dataset, and the difference between the model's score and the 75th percentile of
-the task's systems."""
+"""Whether a model is weak on words that are rare in its training text (thesis, 3.3.1).
+
+The share of rare words in each dataset is correlated with the difference between the model's score
+and the 75th percentile of the task's systems.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 
-RARE = 100  # tokens seen less often in training are under-trained
+RARE = 100  # tokens that training saw fewer times are rare
 FEWEST = 4  # minimum number of datasets for a correlation
 THESIS = -45.1
 PERCENTILE = {  # Table 2: the 75th percentile of the systems of each task
@@ -45,8 +47,7 @@ class Trained:
     """A dataset with its share of rare words and the model's score.
 
     Attributes:
-        group: Group of the dataset, such as `2012` or `SICK`.
-        name: Name of the dataset, such as `MSRpar`.
+        group: Group of the dataset, such as `2012`.
         rare: Percentage of the dataset's words seen fewer than 100 times in training.
         pearson: The model's Pearson r x 100.
         deviation: `pearson` minus the 75th percentile of the task's systems.
@@ -77,12 +78,11 @@ def read_22(data_dir: str | Path) -> list[ScoredPairs]:
 def rare_share(
     counts: np.ndarray, tokenizer: TextTokenizer, texts: Sequence[str], rarely: int = RARE
 ) -> float:
-    """Return the percentage of the words of texts that were seen rarely in training.
+    """Return the percentage of the words of texts that training saw fewer than `rarely` times.
 
     Args:
         counts: Frequency of each token in the training text, (vocab,).
-        tokenizer: Tokenizer of the model. If it does not cut text into words, its tokens count as
-            words.
+        tokenizer: Tokenizer of the model. Unless it is a word tokenizer, its tokens count as words.
         texts: The texts. Every occurrence of a word counts. Unknown words count as rare.
     """
     special = tokenizer.special

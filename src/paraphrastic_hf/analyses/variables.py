@@ -1,6 +1,4 @@
-"""What the variables of a generative model encode: probing, sentences with the meaning of one text
-and the style of another, and interpolation between two sentences (thesis, 5.7.2, 5.7.3, Tables 52
-and 53)."""
+"""Content of the variables of a generative model (thesis, 5.7.2, 5.7.3, Tables 52 and 53)."""
 
 from __future__ import annotations
 
@@ -20,9 +18,9 @@ from paraphrastic_hf.io.files import read_json
 from paraphrastic_hf.io.plots import COLORS, heat_map, new_figure, style
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 
-STEP, SHIFT = 2, 5  # every second sentence is a source, its style is the sentence five places on
+STEP, SHIFT = 2, 5  # every second sentence is a source, and its style is 5 sentences later
 MOST_TOKENS = 60
-POINTS = 5  # on the line between two sentences, including both ends
+POINTS = 5  # points of an interpolation, including both ends
 Probes = Mapping[str, Mapping[str, float]]
 
 
@@ -31,7 +29,7 @@ def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, floa
 
     Args:
         path: File `probing.json` of `paraphrastic evaluate --suite probing`.
-        model: The encoder that must have been probed (default: any).
+        model: The model that must have been probed (default: any).
     """
     try:
         found: dict[str, dict[str, float]] = {}
@@ -140,10 +138,7 @@ def _first(written: Sequence[Sequence[GeneratedText]]) -> list[str]:
 
 
 def _near(judge: Any, outputs: Sequence[str], others: Sequence[str]) -> list[Cell]:
-    """Compare outputs with other texts, pair by pair.
-
-    Return the mean cosine, the correlation of lengths, and the share of equal last characters.
-    """
+    """Return mean cosine, correlation of lengths, and share of equal last characters."""
     words = [np.array([len(text.split()) for text in side], float) for side in (outputs, others)]
     length = float("nan")
     if all(side.std() > 0 for side in words):
@@ -161,7 +156,7 @@ def _probe_table(probes: Probes) -> Table:
 
 
 def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
-    """Draw a heat map of probing accuracies, relative to each task's mean over the variables.
+    """Draw a heat map of probing accuracies minus each task's mean.
 
     Without probes, draw bars of the similarity of the outputs.
     """

@@ -1,7 +1,7 @@
 """Share of the training gain that token weights alone explain (thesis, 3.4).
 
-The thesis multiplies each token's initial vector by the sum of the absolute values of its trained
-vector. This alone reaches two thirds of the improvement.
+The thesis multiplies each token's initial vector by its weight, the sum of the absolute values of
+its trained vector. This gives two thirds of the improvement.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ def weighting(
     *,
     name: str = "model",
 ) -> Analysis:
-    """Score a trained table, its initial values, and the initial values with trained weights, on
-    STS.
+    """Score a trained embedding table and four variants on STS 2012-2016.
 
-    The weight of a token is the sum of the absolute values of its trained vector. Two more tables
-    are scored for comparison: the initial vectors divided by each token's frequency, and the
-    trained vectors scaled to length 1, which removes their weights.
+    The variants are the initial vectors, the initial vectors times the trained weights, the initial
+    vectors divided by token frequency, and the trained vectors scaled to length 1. The weight of a
+    token is the sum of the absolute values of its trained vector.
 
     Args:
         start: Initial values of the table, (vocab, dim).
@@ -74,7 +73,7 @@ def weighting(
 
 
 def share_of_weights(scores: dict[str, float]) -> float:
-    """Return the percentage of the training gain that the weights alone reach.
+    """Return the percentage of the training gain that the weights alone give.
 
     Example:
         >>> round(share_of_weights(THESIS), 2)
@@ -85,7 +84,7 @@ def share_of_weights(scores: dict[str, float]) -> float:
 
 
 def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
-    """Return the token vectors that an averaging model averages, (vocab, dim)."""
+    """Return the embedding table of an averaging model, (vocab, dim)."""
     table = encoder.table() if isinstance(encoder, SentenceEncoder) else None
     if table is None:
         kind = type(getattr(encoder, "model", encoder)).__name__
@@ -96,26 +95,25 @@ def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
 
 
 def random_start(table: np.ndarray) -> np.ndarray:
-    """Draw a table from N(0, 1), the initialization of models of this package except for the scale.
-
-    Cosines do not depend on the scale.
-    """
+    """Draw a table from N(0, 1), (vocab, dim), like untrained models up to a constant factor."""
     return np.random.default_rng(1).standard_normal(table.shape, np.float32)
 
 
 def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) -> np.ndarray:
-    """Take the vectors of another averaging model for the same tokens, (vocab, dim).
+    """Take the vectors of the same tokens from another averaging model, (vocab, dim).
 
-    Missing tokens get random vectors with the mean length of the other vectors.
+    Missing tokens get random vectors of the mean length of the found vectors.
 
     Args:
-        table: The trained table, (vocab, dim), for its shape.
+        table: The trained table, (vocab, dim), of which only the shape is used.
+        tokens: Tokens of the trained table.
+        start: The other model.
     """
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
         raise ModelError(
-            f"The start has {rows.shape[1]} dimensions, but the model has {table.shape[1]}. Give "
-            "the model that training started from"
+            f"The model given as start has {rows.shape[1]} dimensions, but the trained model has "
+            f"{table.shape[1]}. Give the model that training started from"
         )
     place = {token: row for row, token in enumerate(start.tokenizer.tokens())}
     known = np.array([token in place for token in tokens])

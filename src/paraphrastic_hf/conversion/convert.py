@@ -42,20 +42,20 @@ def convert(
 ) -> Converted:
     """Convert a released model or a file of vectors to a model directory.
 
-    The directory loads with `AutoModel`, `SentenceTransformer` and `SentenceEncoder`. The file
-    `source.json` in it records the origin.
+    The directory loads with `AutoModel`, `SentenceTransformer` and `SentenceEncoder`. Its file
+    `source.json` records the origin.
 
     Args:
         source: Vectors in GloVe's text format (also .gz, .xz, .zip), a Theano release (.pickle) or
             a PyTorch release (.pt). No code in the file is run.
-        output: Directory to write, complete or not at all.
+        output: Directory to write. An error leaves no partial directory.
         choices: Facts that the file does not contain.
         overwrite: Replace an earlier conversion in `output`.
         progress: Show a progress bar while reading text.
 
     Raises:
         DataError: The file is damaged, has an unknown format, contains code, or needs a choice that
-            is not given. Or `output` holds something else or cannot be written.
+            is not given. Or `output` is in use or cannot be written.
         DiskError: The disk is full.
 
     Example:
@@ -87,9 +87,6 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
     """Convert vectors of words (PARAGRAM-PHRASE; thesis, 3.1.2) or trigrams to an averaging model.
 
     A file has trigrams if all entries have three characters.
-
-    Raises:
-        DataError: The file is malformed, or another kind was requested.
     """
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
@@ -114,6 +111,6 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
 
 
 def _sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the archive that contains it."""
+    """Return the SHA-256 of a file. For a path in an archive, hash the archive."""
     file = next(parent for parent in (path, *path.parents) if parent.is_file())
     return content_hash(file)

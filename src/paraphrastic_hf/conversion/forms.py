@@ -22,13 +22,7 @@ PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
 
 
 def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: bool) -> str:
-    """Return the format of a file: `torch`, `theano` or `text`.
-
-    Args:
-        source: The file.
-        output: Directory to write.
-        choices: Facts that the file does not contain.
-        overwrite: Whether an earlier conversion in `output` may be replaced.
+    """Return the format of a file, `torch`, `theano` or `text`, after checks of all options.
 
     Raises:
         DataError: The file does not exist, an option does not apply, or `output` is not empty.

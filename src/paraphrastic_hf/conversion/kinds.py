@@ -13,7 +13,7 @@ from paraphrastic_hf.conversion.lasagne import Shape, gran_shapes, lstm_shapes
 
 @dataclass(frozen=True)
 class Part:
-    """One encoder of a release: a table, then the arrays that compose token vectors.
+    """One encoder of a release: an embedding table, then the arrays of further layers.
 
     Attributes:
         tokens: `words`, `trigrams` or `ngrams` (CHARAGRAM).
@@ -55,7 +55,7 @@ EITHER_GATES = tuple(product((True, False), (True, False)))  # output gate, peep
 
 @dataclass(frozen=True)
 class Piece:
-    """A part with its arrays. Their shapes determine the gates."""
+    """A part with its arrays. The shapes of the arrays determine the gates."""
 
     part: Part
     table: np.ndarray
@@ -64,12 +64,12 @@ class Piece:
 
     @property
     def size(self) -> int:
-        """Dimension of a state, or of the average if the part has no states."""
+        """Dimension of the hidden state, or of the average if the part has no state."""
         return int(self.arrays[0].shape[-1]) if self.arrays else int(self.table.shape[1])
 
 
 def divide(arrays: list[np.ndarray], kind: str) -> list[Piece] | None:
-    """Divide the arrays among the parts of a kind. Return None if they do not fit."""
+    """Divide the arrays among the parts of a kind, or return None if the shapes do not fit."""
     rest = list(arrays)
     pieces = []
     for part in RELEASED_PARTS[kind]:
@@ -106,7 +106,6 @@ def _shapes(part: Part, gates: tuple[bool, bool], dim: int, size: int) -> list[S
 
 
 def expected(kind: str) -> str:
-    """Describe the shapes of a kind's arrays, for messages."""
     parts = []
     for part in RELEASED_PARTS[kind]:
         shapes = _shapes(part, (True, True), -1, -2)

@@ -5,8 +5,8 @@
     GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two from GRAN-3
             on, and in GRAN-4 W_a (size, size) of both
 
-Lasagne multiplies x W, so matrices are transposed. Of two gates, the gate of x_t is the second in
-the release and the first in this package.
+Lasagne multiplies x W, so matrices are transposed. In releases with two gates, the gate of x_t is
+the second. In this package it is the first.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def gran_shapes(size: int, variant: int) -> list[Shape]:
 
 
 def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bool) -> State:
-    """Return the weights of a `PeepholeLSTM`, or, for an LSTM without peepholes, of an `LSTM`."""
+    """Return the weights of a `PeepholeLSTM`, or without peepholes of an `LSTM`."""
     gates = 4 if output_gate else 3
     weight_x = np.concatenate([array.T for array in arrays[0 : 3 * gates : 3]])
     weight_h = np.concatenate([array.T for array in arrays[1 : 3 * gates : 3]])
@@ -48,7 +48,7 @@ def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bo
 
 
 def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarray) -> State:
-    """Return the weights of an `LSTM`, which has the gates in the same order."""
+    """Return the weights of an `LSTM`, whose gates have the order of torch's LSTM."""
     return {
         "cell.weight_ih_l0": weight_x,
         "cell.weight_hh_l0": weight_h,
@@ -58,7 +58,6 @@ def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarra
 
 
 def gran_state(arrays: Sequence[np.ndarray], variant: int) -> State:
-    """Return the weights of a `GatedRecurrence`."""
     lstm, gates = arrays[:15], list(arrays[15:])
     state = {
         f"lstm.{name}": array

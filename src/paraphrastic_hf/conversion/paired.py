@@ -1,8 +1,8 @@
 """Convert the PyTorch releases: "simple and effective" (2019), SIM (2019), at-scale (2021).
 
-A file is a dict with `state_dict`, `args` and `vocab` (`vocab_words` in SIM). `vocab` maps pieces,
-words or n-grams to rows. Models with two tables also have `vocab_fr`. The encoder is an average, or
-a bidirectional torch LSTM with concatenated and pooled states.
+A file is a dict with `state_dict`, `args` and `vocab` (`vocab_words` in SIM), which maps pieces,
+words or n-grams to rows. Models with two tables also have `vocab_fr`. The encoder is an average or
+a bidirectional torch LSTM.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ LSTM_ARRAYS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 @dataclass(frozen=True)
 class Settings:
-    """Entries of `args` that matter after training. The defaults are SIM's, whose file lacks most
-    entries."""
+    """Entries of `args` that matter after training. The defaults are SIM's."""
 
     pool: str = "mean"
     ngrams: int = 0
@@ -53,11 +52,9 @@ class Settings:
 
 
 def read_torch(path: str | Path) -> Any:
-    """Read a file of `torch.save` without running the code that it may name.
+    """Read a file of `torch.save` without running code that it refers to.
 
-    Raises:
-        DataError: The file is damaged, or names a class or function, as the file of a whole module
-            does.
+    A file that refers to a class or function is refused.
     """
     try:
         if zipfile.is_zipfile(path):  # torch does not compare checksums
@@ -75,12 +72,7 @@ def read_torch(path: str | Path) -> Any:
 
 
 def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
-    """Convert a PyTorch release.
-
-    Raises:
-        DataError: The checkpoint has another format, or a choice or the file of the vocabulary is
-            missing.
-    """
+    """Convert a PyTorch release."""
     words_key = (
         "vocab_words" if isinstance(checkpoint, dict) and "vocab_words" in checkpoint else "vocab"
     )
@@ -126,7 +118,7 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
 def _weights(
     checkpoint: Mapping[str, Any], path: Path, choices: Choices
 ) -> tuple[np.ndarray, State]:
-    """Return the table of the chosen side, and the arrays of its LSTM, if any."""
+    """Return the embedding table of the chosen language, and the arrays of its LSTM, if any."""
     stored = checkpoint["state_dict"]
     sides = {"": {}, "_fr": {}}  # type: dict[str, dict[str, torch.Tensor]]
     for name, tensor in stored.items() if isinstance(stored, dict) else ():
@@ -145,10 +137,10 @@ def _weights(
         choices.refuse(str(path), {"side": "has one encoder and table for both languages"})
     if sides["_fr"] and choices.side is None:
         raise DataError(
-            f"{path} has an encoder or a table for each of two languages. Choose one with --side "
-            "first or --side second"
+            f"{path} has separate weights for two languages. Choose a language with --side first "
+            "or --side second"
         )
-    # shared weights are stored with the first side
+    # Weights shared by both languages are stored with the first side.
     chosen = {**sides[""], **sides[SIDES[choices.side or "first"]]}
     if "embedding.weight" not in chosen or len(chosen["embedding.weight"].shape) != 2:
         raise DataError(
@@ -207,8 +199,7 @@ def _tokenizer(
 
 
 def _sentencepiece_file(settings: Settings, path: Path, choices: Choices) -> Path:
-    """Return the path of the sentencepiece model: as given, or as `args` names it, beside the
-    release."""
+    """Return the sentencepiece file: the given one, or the one in the release's folder."""
     if choices.vocabulary is not None:
         return Path(choices.vocabulary)
     named = Path(settings.sp_model).name if settings.sp_model else "its sentencepiece model"

@@ -1,12 +1,11 @@
 """Convert a released sentencepiece model and the vocabulary of its pieces.
 
-The releases look up pieces by text and ignore pieces without a row. Sentencepiece keeps unknown
-characters as they are, so the vocabulary may also have rows for such characters (82,983 rows for
-50,000 pieces in the at-scale release).
+The releases look up pieces by text and ignore pieces without a row. Sentencepiece returns unknown
+characters as they are, so the vocabulary may have rows for them too.
 
 Here single characters of the vocabulary become pieces, with the score that sentencepiece gives to
 unknown characters, so that the segmentation stays the same. A piece without a row gets a zero
-vector: it changes the length of a mean but not the direction.
+vector, which changes the length of a mean but not its direction.
 """
 
 from __future__ import annotations
@@ -31,14 +30,13 @@ UNKNOWN_PENALTY = 10.0  # sentencepiece: lowest score minus the score of an unkn
 
 @dataclass(frozen=True)
 class Pieces:
-    """A tokenizer with its table.
+    """A tokenizer with its embedding table.
 
     Attributes:
-        tokenizer: Tokenizer of the released model's pieces.
         table: (vocab, dim) float32.
         missing: Pieces without a row in the release.
-        unreached: Entries of the vocabulary that the tokenizer never produces. They are runs of
-            unknown characters, which the release looks up as a whole.
+        unreached: Entries of the vocabulary that the tokenizer never produces: runs of unknown
+            characters, which the release looks up as a whole.
     """
 
     tokenizer: SubwordTokenizer
@@ -55,19 +53,14 @@ def convert_pieces(
     lowercase: bool,
     keep_unknown: bool,
 ) -> Pieces:
-    """Convert the released tokenizer and table.
+    """Convert the released sentencepiece model and embedding table.
 
     Args:
-        path: The sentencepiece model.
+        path: The sentencepiece model, which must be Unigram.
         row_of: Row of each piece.
         table: (rows, dim).
-        lowercase: Whether the release lower-cases.
         keep_unknown: Give pieces without a row the vector of `UUUNKKK`, the release's unknown
             token, as `--zero-unk 0` does. Otherwise they get zeros.
-
-    Raises:
-        DataError: The file is not a sentencepiece model, is of another type than Unigram, or does
-            not fit the vocabulary.
     """
     proto = _read_model(Path(path))
     pieces = [piece for piece in proto.pieces if piece.type == NORMAL_PIECE]
@@ -108,7 +101,7 @@ def convert_pieces(
 
 
 def _read_model(path: Path) -> ModelProto:
-    """Read a sentencepiece model. It must be Unigram, with a space mark at the start of words."""
+    """Read a sentencepiece model. It must be Unigram and mark the starts of words."""
     try:
         proto = ModelProto.FromString(path.read_bytes())
     except (OSError, DecodeError) as error:

@@ -21,13 +21,13 @@ class Choices:
 
     Attributes:
         kind: A key of `RELEASED_PARTS` (`conversion/kinds.py`), or None to detect the kind.
-        vocabulary: File with the sentencepiece model, words or n-grams.
+        vocabulary: File of the tokenizer: a sentencepiece model, words or n-grams.
         combine: How two directions or several encoders are combined, `add` or `concatenate`.
         activation: Activation of CHARAGRAM or a projection, `tanh`, `linear` or `relu`.
-        side: Language to convert, `first` or `second`, if a release has a table for each.
+        side: Language to convert, `first` or `second`, if a release has one table per language.
         spaced: Split words at spaces only, as in the releases.
         cased: Keep capitals. The releases lower-case.
-        bad_rows: Treatment of bad rows in a file of vectors, as in `read_vectors`.
+        bad_rows: Treatment of malformed rows in a file of vectors, as in `read_vectors`.
     """
 
     kind: str | None = None
@@ -40,14 +40,10 @@ class Choices:
     bad_rows: str = "refuse"
 
     def refuse(self, place: str, unread: Mapping[str, str]) -> None:
-        """Raise an error if an option was given that has no effect.
+        """Raise a `DataError` if an option was given that has no effect.
 
-        Args:
-            place: Name of the file, for the message.
-            unread: Names of options without effect, with the reasons.
-
-        Raises:
-            DataError: One of these options was given.
+        `unread` maps names of options without effect to the reasons. The message starts with
+        `place`.
         """
         for field in fields(self):
             value = getattr(self, field.name)
@@ -62,12 +58,9 @@ class Choices:
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted release.
+    """A converted release: model in evaluation mode, tokenizer, and kind (detected or given).
 
     Attributes:
-        model: Model in evaluation mode.
-        tokenizer: Tokenizer of the model.
-        kind: Kind of the release, detected or given.
         differences: Differences from the release, one sentence each.
     """
 
@@ -93,8 +86,7 @@ WORD_MARKS = (
 
 
 def filled(model: SentenceEncoderModel, state: Mapping[str, np.ndarray]) -> SentenceEncoderModel:
-    """Load the weights of a model and set evaluation mode. `state` must have exactly these
-    weights."""
+    """Load exactly the weights `state` into a model and set evaluation mode."""
     import torch
 
     tensors = {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}

@@ -1,8 +1,8 @@
 """Convert the Theano releases.
 
-A file holds unnamed arrays in the order of the layers, so the kind follows from their shapes. Facts
-that the shapes do not show must be given: the pooling of a recurrence, and whether two directions
-or encoders are added or concatenated. Variants with equations that this package lacks are refused.
+A file holds unnamed arrays in the order of the layers, so their shapes determine the kind. Options
+must state the pooling of a recurrent network, and whether two directions or encoders are added or
+concatenated. Variants that this package does not implement are refused.
 """
 
 from __future__ import annotations
@@ -47,11 +47,6 @@ ACTIVATED: Mapping[str, str] = {"charagram": "tanh", "projection": "linear"}
 
 
 def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
-    """Convert a Theano release.
-
-    Raises:
-        DataError: The kind is unknown or ambiguous, or a choice is missing or wrong.
-    """
     arrays = _without_initial_states(file.arrays, place)
     file = TheanoFile(arrays, file.vocabularies)
     kind = choices.kind or _find_kind(file, place)
@@ -75,7 +70,7 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
     if combine is None and is_open:
         what = "parts" if len(pieces) > 1 else "directions"
         raise DataError(
-            f"{place} is {kind}. The file does not tell whether its {what} are added or "
+            f"{place} is {kind}. The file does not record whether its {what} are added or "
             "concatenated. Set --combine add or --combine concatenate (used in the released "
             "trigrams+words of 600 dimensions and bilstm-avg of 4,096)"
         )
@@ -104,7 +99,7 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
 
 
 def _without_initial_states(arrays: list[np.ndarray], place: str) -> list[np.ndarray]:
-    """Remove Lasagne's initial states, which are never trained and so are zero."""
+    """Remove Lasagne's initial states, which are zero because they are never trained."""
     kept = []
     for number, array in enumerate(arrays):
         if number and array.ndim == 2 and len(array) == 1 and array.shape[1] > 1:
@@ -142,8 +137,7 @@ def _find_kind(file: TheanoFile, place: str) -> str:
 
 
 def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -> bool:
-    """Return whether each vocabulary, if there are any, has as many entries as its table has
-    rows."""
+    """Return whether each vocabulary has as many entries as its table has rows."""
     if not vocabularies:
         return len(pieces) == 1 and pieces[0].part.tokens != "trigrams"
     if len(vocabularies) != (1 if len(pieces) == 1 else 2):
@@ -157,7 +151,7 @@ def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -
 
 
 def _own_vocabulary(part: Part, vocabularies: list[dict[str, int]]) -> dict[str, int]:
-    """Return the vocabulary of a part. In a mixture, n-grams come first."""
+    """Return the vocabulary of a part. In a mixture, the one of n-grams is first."""
     return vocabularies[-1 if part.tokens == "words" else 0]
 
 

@@ -1,15 +1,12 @@
 """Reader of the Theano releases' `.pickle` files: arrays in layer order, and vocabularies.
 
-* towards-universal 2016 and charagram 2016 pickle Theano's shared variables (only trained ones),
-  and no vocabulary.
-* revisiting-recurrent 2017 pickles numpy arrays including initial states, and no vocabulary.
-* ParaNMT 2018 pickles numpy arrays, then a dict from words to rows, or two such dicts for a
-  mixture.
+* towards-universal 2016 and charagram 2016: Theano's shared variables (only trained ones).
+* revisiting-recurrent 2017: numpy arrays, including initial states.
+* ParaNMT 2018: numpy arrays, then a dict from words to rows, or two such dicts for a mixture.
 
 A pickle can call any function that it names. Here each allowed name is replaced by a class or
-function of this module, and other names are refused. A hostile file can use memory and time but
-cannot run code. Even numpy's classes are replaced, because with a crafted data type they read the
-bytes of a file as pointers (numpy 2.4 crashed on 8 bytes).
+function of this module, and other names are refused. Even numpy's classes are replaced, because
+with a crafted data type they read the bytes of a file as pointers (numpy 2.4 crashed on 8 bytes).
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from paraphrastic_hf.errors import DataError, in_a_line
 
 
 class _Fixed(type):
-    """Metaclass of replaced classes. It keeps pickles from setting attributes of classes."""
+    """Metaclass that keeps pickles from setting the attributes of classes."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
         raise pickle.UnpicklingError(f"it sets the attribute {name!r} of a class")
@@ -73,8 +70,7 @@ def _make_array(data: Any, kind: Any, shape: Any, order: str) -> _Array:
 
 
 def _encode(text: str, *_: Any) -> bytes:
-    """Return the bytes that a pickle holds as text: Python 2's format, which Python 3 can write
-    too."""
+    """Return the bytes that a pickle stores as text, as Python 2 does."""
     return str.encode(text, "latin-1")
 
 
@@ -127,8 +123,7 @@ class TheanoFile:
 
     Attributes:
         arrays: float32 arrays, in the order of the layers.
-        vocabularies: Dicts from tokens to rows, one for each table of vectors. Empty if the release
-            has none.
+        vocabularies: A dict from tokens to rows for each embedding table. Some releases lack them.
     """
 
     arrays: list[np.ndarray]
@@ -141,12 +136,7 @@ class TheanoFile:
 
 
 def read_theano(path: str | Path) -> TheanoFile:
-    """Read a Theano release without running anything that it names.
-
-    Raises:
-        DataError: The file is damaged, names a class or function that no release has, or is not a
-            list of arrays of finite numbers.
-    """
+    """Read a Theano release without running any code that it names."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -180,9 +170,7 @@ def read_theano(path: str | Path) -> TheanoFile:
 def check_numbers(array: Any, place: str) -> np.ndarray:
     """Return an array of floats as float32.
 
-    Raises:
-        DataError: The value is not an array of floats, is empty, or has a number that is not finite
-            in float32. The message names `place`.
+    An empty array or a number that is not finite in float32 raises an error.
     """
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
         raise DataError(
@@ -199,12 +187,7 @@ def check_numbers(array: Any, place: str) -> np.ndarray:
 
 
 def check_vocabulary(vocabulary: Any, place: str) -> None:
-    """Check that a vocabulary maps text to distinct rows.
-
-    Raises:
-        DataError: The vocabulary has other keys or values, or repeated rows. The message names
-            `place`.
-    """
+    """Raise a `DataError` unless a vocabulary maps text to distinct rows."""
     is_good = (
         isinstance(vocabulary, dict)
         and all(isinstance(token, str) for token in vocabulary)
@@ -216,7 +199,7 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """Return the array that a value, or a shared variable, holds. None if it holds no array."""
+    """Return the array in a value or in a Theano shared variable, or None if it has no array."""
     if isinstance(value, _Object):
         storage = getattr(getattr(value, "container", None), "storage", None)
         value = storage[0] if isinstance(storage, list) and len(storage) == 1 else None

@@ -1,7 +1,4 @@
-"""Released vocabularies: their files, and their conversion to this package's order of rows.
-
-In this package row 0 is padding and row 1 is the unknown token.
-"""
+"""Conversion of released vocabularies to this package's rows: 0 is padding, 1 unknown tokens."""
 
 from __future__ import annotations
 
@@ -16,25 +13,21 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
-UNKNOWN = "UUUNKKK"  # in every release
+UNKNOWN = "UUUNKKK"  # unknown token of every release
 
 
 def arrange(
     row_of: Mapping[str, int], table: np.ndarray, place: str
 ) -> tuple[list[str], np.ndarray]:
-    """Return the tokens with ids from 2, and the table in the order of ids.
+    """Return the tokens with ids from 2, and the embedding table in the order of ids.
 
     Args:
         row_of: Row of each token.
         table: (rows, dim). Rows without a token are dropped.
-        place: Name of the file, for messages.
 
     Returns:
-        The tokens without `UUUNKKK` (the unknown token), in the order of their rows. Then the
+        The tokens in the order of their rows, without `UUUNKKK` (the unknown token). Then the
         table, (len(tokens) + 2, dim) float32. Row 1 is the row of `UUUNKKK`, or zeros.
-
-    Raises:
-        DataError: A token's row is beyond the table, or the vocabulary is empty.
 
     Example:
         >>> arrange({"UUUNKKK": 0, "a": 1}, np.float32([[5], [7]]), "file")
@@ -62,8 +55,7 @@ def arrange(
 def make_tokenizer(
     tokens: list[str], *, is_words: bool, lowercase: bool, keep_unknown: bool, spaced: bool
 ) -> TextTokenizer:
-    """Return a word tokenizer, or a character n-gram tokenizer for the n-gram lengths in
-    `tokens`."""
+    """Return a word tokenizer, or an n-gram tokenizer with the n-gram lengths of `tokens`."""
     if is_words:
         return WordTokenizer(tokens, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
     orders = sorted({len(token) for token in tokens})
@@ -81,9 +73,6 @@ def read_word_rows(path: str | Path) -> dict[str, int]:
 
     A first line of two fields (word2vec) is skipped. A repeated word gets its last row, as in the
     released code.
-
-    Raises:
-        DataError: The file is missing or empty, or a word is not UTF-8.
     """
     path = Path(path)
     row_of: dict[str, int] = {}
@@ -105,13 +94,10 @@ def read_word_rows(path: str | Path) -> dict[str, int]:
 def read_features(path: str | Path, count: int) -> dict[str, int]:
     """Return the row of each n-gram in a CHARAGRAM feature file, for a model with `count` rows.
 
-    A line is an n-gram, one separating character, a tab and a number of occurrences. The released
-    code keeps the n-grams that occur often enough, in file order. The minimum number of occurrences
+    A line is an n-gram, a separating character, a tab and a number of occurrences. The released
+    code keeps n-grams with at least a minimum number of occurrences, in file order. This minimum
     follows from `count`. N-grams with non-ASCII bytes are left out, because the released code
     splits bytes instead of characters.
-
-    Raises:
-        DataError: A line has another format, or no minimum leaves `count` n-grams.
     """
     path = Path(path)
     seen: list[tuple[bytes, float]] = []
@@ -129,8 +115,8 @@ def read_features(path: str | Path, count: int) -> dict[str, int]:
     ranked = sorted(most.values(), reverse=True)
     if not 0 < count <= len(ranked) or (count < len(ranked) and ranked[count] == ranked[count - 1]):
         raise DataError(
-            f"{path} has {len(ranked):,} n-grams, and no minimum count gives the model's "
-            f"{count:,}. Give the feature file that the model was trained with"
+            f"{path} has {len(ranked):,} n-grams, but no minimum count selects exactly the "
+            f"model's {count:,}. Give the feature file that the model was trained with"
         )
     cutoff = ranked[count - 1]
     kept = dict.fromkeys(ngram for ngram, occurrences in seen if occurrences >= cutoff)

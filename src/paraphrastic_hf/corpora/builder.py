@@ -1,8 +1,4 @@
-"""Base class of the `datasets` builders, and the five row types.
-
-A corpus is a small class with a `NAME`, `FEATURES` and `rows(folder, split)`. Text columns come
-first. A corpus may add further columns to those of its row type.
-"""
+"""Base class of the `datasets` builders, and the five row types."""
 
 from __future__ import annotations
 
@@ -24,11 +20,10 @@ Row = Mapping[str, Any]
 
 
 class Corpus(datasets.GeneratorBasedBuilder):
-    """`datasets` builder of a corpus.
+    """Base class of the `datasets` builders. Subclasses set `NAME` and `FEATURES`, and read rows.
 
-    Subclasses name the record of the corpus and read the rows of a split. The key of cached rows
-    includes the names and contents of the files, the options and this package's version, so that
-    changed files are read again.
+    The cache key includes the names and contents of the files, the options and the package version.
+    Changed files are therefore read again.
     """
 
     NAME: ClassVar[str] = ""
@@ -61,7 +56,6 @@ class Corpus(datasets.GeneratorBasedBuilder):
         super().__init__(*args, **kwargs)
 
     def features(self) -> datasets.Features:
-        """Return the columns of this configuration, by default `FEATURES`."""
         return self.FEATURES.copy()
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
@@ -69,8 +63,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
         raise NotImplementedError
 
     def splits(self, folder: Folder) -> Iterable[str]:
-        """Return the splits found in a folder. By default these are the splits listed in the
-        record."""
+        """Return the splits found in a folder, by default those listed in the corpus's record."""
         return self.source.configs.get(self.config.name, {"train": None})
 
     def _info(self) -> datasets.DatasetInfo:
@@ -120,37 +113,34 @@ class TypedRows(ExamplesIterable):
 
 
 TEXT = Value("string")
-NUMBER = Value("float64")  # the same when streaming, in every version of datasets
+NUMBER = Value("float64")  # also the type of streamed numbers in every version of datasets
 WHOLE = Value("int64")
 
 
 def pair(**extra: object) -> Features:
-    """Return the columns of a paraphrase pair: `sentence1`, `sentence2`."""
     return Features({"sentence1": TEXT, "sentence2": TEXT, **extra})
 
 
 def scored_pair(**extra: object) -> Features:
-    """Return the columns of a scored pair: `sentence1`, `sentence2`, `score`."""
     return Features({"sentence1": TEXT, "sentence2": TEXT, "score": NUMBER, **extra})
 
 
 def bitext(first: str, second: str, **extra: object) -> Features:
-    """Return the columns of bitext, one per language: `en`, `fr`."""
+    """Return the columns of bitext, named after the two languages."""
     return Features({first: TEXT, second: TEXT, **extra})
 
 
 def parsed_sentence(**extra: object) -> Features:
-    """Return the columns `text`, `tokens` and `tags`. Treebanks add a bracketed `tree`."""
+    """Return the columns `text`, `tokens`, `tags` and any extra ones, such as `tree`."""
     return Features({"text": TEXT, "tokens": ListOf(TEXT), "tags": ListOf(TEXT), **extra})
 
 
 def labeled(
     labels: Sequence[str] | None, texts: Sequence[str] = ("text",), **extra: object
 ) -> Features:
-    """Return the columns of a classification task: one text or two, and `label`.
+    """Return the columns of a classification task: its texts and `label`.
 
-    Args:
-        labels: Names of the classes, or None if the label is free text.
+    `labels` are the names of the classes, or None if the label is free text.
     """
     label = TEXT if labels is None else ClassLabel(names=list(labels))
     return Features({**dict.fromkeys(texts, TEXT), "label": label, **extra})

@@ -70,11 +70,6 @@ PRIVATE = """
 
 
 def dataset_card(source: Source, counts: Counts) -> str:
-    """Return the README of an export.
-
-    Args:
-        counts: Number of rows by configuration and split. None if unknown.
-    """
     config = next(iter(counts), "en-fr")
     downloads = (
         "Without `data_dir`, the official files are downloaded and checked against known checksums."
@@ -132,7 +127,7 @@ def _languages(source: Source, counts: Counts) -> list[str] | None:
 
 
 def _size(counts: Counts) -> list[str] | None:
-    """Return the Hub's category of the total number of rows, None if a number is unknown."""
+    """Return the Hub's category of the number of rows, or None if a number is unknown."""
     sizes = [number for splits in counts.values() for number in splits.values()]
     if not sizes or None in sizes:
         return None
@@ -150,8 +145,7 @@ def size_category(rows: int) -> str:
 
 
 def _license(source: Source) -> dict[str, Any]:
-    """Return the Hub's name for a Creative Commons license. The card states other licenses in
-    words."""
+    """Return the Hub's name of a Creative Commons license, or `other`."""
     if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.license):
         return {"license": source.license.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}

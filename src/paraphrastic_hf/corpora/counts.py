@@ -1,5 +1,4 @@
-"""Row counts of the corpora found in a folder, beside the published counts (table in
-`docs/data.md`)."""
+"""Row counts of the corpora in a folder, and the published counts (table in `docs/data.md`)."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ class RowCount:
 
 
 def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCount]:
-    """Count the rows of every corpus found in `data_dir` or its folder `eval`, without caching."""
+    """Count the rows of every corpus found in `data_dir` or its folder `eval`."""
     found: list[RowCount] = []
     sources = [source for source in SOURCES.values() if corpus_folder(source, data_dir)]
     if not sources:
@@ -51,7 +50,7 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
 
 
 def markdown(counts: Iterable[RowCount]) -> str:
-    """Return a Markdown table, one line per corpus, that lists the splits whose counts differ."""
+    """Return a Markdown table, one line per corpus, with the splits whose counts differ."""
     by_corpus: dict[str, list[RowCount]] = {}
     for count in counts:
         by_corpus.setdefault(count.corpus, []).append(count)

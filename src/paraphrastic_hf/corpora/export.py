@@ -1,4 +1,4 @@
-"""Export of a corpus as parquet files with a card, which `datasets.load_dataset` can read."""
+"""Export of a corpus as parquet files with a card, readable by `datasets.load_dataset`."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ def export(
     progress: bool = False,
     **options: Any,
 ) -> dict[str, dict[str, int]]:
-    """Write a corpus as parquet files, with a README whose `configs:` names them.
+    """Write a corpus as parquet files, with a README that lists the configurations.
 
-    Rows are streamed, so memory does not grow with the corpus. Each configuration is written to a
-    temporary folder that is then renamed.
+    Rows are streamed, so memory does not grow with the corpus.
 
     Args:
         output: A new folder, or an earlier export of this corpus, to which configurations are
@@ -75,13 +74,11 @@ def export(
 
 
 def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
-    """Write `export.json` and the card of an export.
+    """Write `export.json` and the card of an export. Return the row counts by configuration and
+    split.
 
-    Rows are counted in the parquet files, because an earlier export may have been killed after
-    it renamed a folder and before it wrote the record.
-
-    Returns:
-        Number of rows, by configuration and split.
+    Rows are counted in the parquet files, because a killed export leaves files that no record
+    lists.
     """
     found = sorted(path.name for path in folder.iterdir() if is_language_pair(path.name))
     configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
@@ -108,7 +105,7 @@ def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
 
 
 def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
-    """Create or check the output folder, so that no other file can be overwritten."""
+    """Create the output folder, or check that it is an earlier export of this corpus."""
     folder = Path(output)
     if data_dir is not None:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()
@@ -158,7 +155,7 @@ def push(
         URL of the commit.
     """
     check_exported(name, folder, public=public)
-    # a corpus that may be published may also go to an existing public repository
+    # Only a corpus that may be published may go to an existing public repository.
     to = Destination(
         repository,
         "dataset",
@@ -170,8 +167,10 @@ def push(
 
 
 def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
-    """Raise DataError if a folder is not an export of this corpus, or the corpus may not be
-    public."""
+    """Raise DataError unless a folder is an export of this corpus.
+
+    With `public`, also raise it if the license does not allow publishing.
+    """
     if public and not find_source(name).may_share:
         raise DataError(f"The license of {name} does not allow publishing it. Push it as private")
     if name not in _exported(Path(folder)):
@@ -181,15 +180,15 @@ def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
 
 
 def exported_corpus(folder: str | Path) -> str | None:
-    """Return the name of the corpus exported to a folder, or None if it is not an export."""
+    """Return the name of the corpus in an export, or None if the folder is not an export."""
     return next(iter(_exported(Path(folder))), None)
 
 
 def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
-    """Copy the parquet files of an export to another folder, with a newly written card.
+    """Copy the parquet files of an export to another folder, with a new card.
 
     Returns:
-        Patterns of the files that an earlier export may have left in a repository.
+        Patterns of files from earlier exports, which the upload may delete.
     """
     folder, output = Path(folder), Path(output)
     exported = _record(find_source(name), folder)
@@ -200,7 +199,6 @@ def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
 
 
 def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> int:
-    """Write the rows of one split to numbered parquet files. Return the number of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -22,18 +22,12 @@ MAX_LINE_BYTES = 2**20
 SCORE, OVERLAP = "score", "trigram overlap"
 SHORTER, LONGER = "words of the shorter side", "words of the longer side"
 MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
-Measure = Callable[[str, str, float | None], float | None]  # of both texts and the given score
+Measure = Callable[[str, str, float | None], float | None]  # takes both texts and their score
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """Reason for leaving a pair out.
-
-    Attributes:
-        measure: Name of the measure, such as `trigram overlap`.
-        score: Measured value.
-        bounds: Allowed values.
-    """
+    """Reason for leaving a pair out: a measure, its value and the allowed values."""
 
     measure: str
     score: float
@@ -48,8 +42,8 @@ class PairFilter:
     """Bounds on pairs of texts. A bound that is None is not applied.
 
     Attributes:
-        min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, footnote 3 of
-            chapter 7).
+        min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, chapter 7, footnote
+            3).
         max_score: Highest paraphrase score.
         max_overlap: Highest trigram overlap, 0 to 1. 0.2 for SIM's training data.
         min_words: Minimum number of words (split at white space) of each side. 5 for bitext
@@ -93,8 +87,10 @@ class PairFilter:
         return tuple(criterion for criterion in every if criterion[2] != Bounds())
 
     def judge(self, first: str, second: str, score: float | None = None) -> Rejection | None:
-        """Return the first reason to leave a pair out, or None to keep it. A score of None
-        passes."""
+        """Return the first reason to leave a pair out, or None to keep it.
+
+        Bounds on the score do not apply if the score is None.
+        """
         for name, measure, bounds in self._criteria:
             found = measure(first, second, score)
             if found is not None and not bounds.allow(found):
@@ -110,9 +106,8 @@ class Sieve:
 
     Args:
         name: Name of the corpus, for the log.
-        rejects: File for the pairs left out, or None. Its tab-separated columns are both texts, the
-            measure, the value and the allowed values. The file appears once all pairs have been
-            read.
+        rejects: TSV file for the pairs left out, or None. Its columns are both texts, the measure,
+            the value and the allowed values. The file appears once all pairs have been read.
 
     Example:
         >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
@@ -154,8 +149,7 @@ class Sieve:
 
 
 def _place_of_rejects(path: str | Path) -> Path:
-    """Return the path for rejected pairs. A file that exists must be empty or hold rejected
-    pairs."""
+    """Return the path for rejected pairs. An existing file must be empty or hold rejected pairs."""
     place = output_file(path)
     if not place.parent.is_dir():
         raise DataError(f"Cannot write {path}: the folder {place.parent} does not exist")
@@ -172,11 +166,8 @@ def unique_word_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yield the word pairs that are fit for training word vectors (thesis, 3.5.2).
 
-    Skipped are pairs with a digit, pairs with a word outside the vocabulary, pairs of two equal
-    words, and pairs seen before in either order.
-
-    Args:
-        vocabulary: Words that have vectors. None allows any word.
+    Skipped are pairs with a digit, pairs with a word outside `vocabulary` (if given), pairs of
+    equal words, and repeated pairs in either order.
     """
     seen: set[tuple[str, str]] = set()
     for first, second in pairs:
@@ -191,11 +182,10 @@ def unique_word_pairs(
 
 
 def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """Return how often the first side of each bitext feeds the semantic encoder (thesis, 5.12).
+    """Return how often the semantic encoder reads the first side of each bitext (thesis, 5.12).
 
-    A language that occurs in many bitexts, mostly English, is chosen less often, so that all
-    languages are encoded about equally often (footnote 24 of chapter 5). If N bitexts share
-    English, English is chosen with probability 1 / (N + 1), which gives the loss weights of 5.13.1.
+    With these probabilities all languages are read about equally often (footnote 24 of chapter 5).
+    If English has bitexts with N languages, it is read with probability 1 / (N + 1), as in 5.13.1.
 
     Example:
         >>> first_side_probabilities([("en", "fr"), ("en", "de"), ("en", "es")])[("en", "fr")]

@@ -1,5 +1,4 @@
-"""Search for a corpus's files, in a user's folder with any common layout or in the download
-cache."""
+"""Search for a corpus's files in a user's folder or in the download cache."""
 
 from __future__ import annotations
 
@@ -43,19 +42,19 @@ class Folder:
         return found
 
     def places(self) -> Iterator[Path]:
-        """Yield the roots, then the archives, each unpacked when it is reached."""
+        """Yield the roots, then the archives, which are unpacked when reached."""
         yield from self.roots
         yield from map(_root, self.archives)
 
     def find_or_none(self, *names: str) -> Path | None:
-        """Do the same as `find`, but return None if no file is found."""
+        """Return the file that `find` would return, or None if it does not exist."""
         found = _find_in(self.roots, names)
         for archive in self.archives if found is None else ():
             found = found or _find_in([_root(archive)], names)
         return found
 
     def files(self, pattern: str) -> list[Path]:
-        """Return the files that match a pattern, sorted, from the first place that has any."""
+        """Return the sorted files that match a pattern in the first root or archive with any."""
         for place in self.places():
             if place.is_file():
                 return [place]
@@ -107,7 +106,7 @@ def evaluation_files(root: str | Path) -> Path:
 
 
 def corpus_folder(source: Source, root: str | Path) -> Path | None:
-    """Return `root` or `root/eval`, whichever holds a folder of the corpus, or None."""
+    """Return `root` or `root/eval`, whichever holds the corpus's folder, or None."""
     for place in (Path(root), Path(root) / "eval"):
         if any((place / name).exists() for name in source.folders):
             return place
@@ -115,12 +114,10 @@ def corpus_folder(source: Source, root: str | Path) -> Path | None:
 
 
 def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Folder:
-    """Locate the files of a corpus in the user's folder, or download them.
+    """Locate the files of a corpus in the user's folder `data_dir`, or download them.
 
-    Args:
-        data_dir: The corpus's own folder, archive or file. Or a folder of many corpora, in which
-            the corpus's folder (here or in the subfolder `eval`) has a name listed in the record.
-            None to download.
+    `data_dir` is the corpus's folder, archive or file. It may also be a folder of many corpora,
+    with the corpus's folder in it or in its subfolder `eval`.
     """
     if data_dir is None:
         return _downloaded(source, config)
@@ -155,8 +152,7 @@ def _holds_corpora(base: Path) -> bool:
 
 
 def _root(path: Path) -> Path:
-    """Return a folder or file unchanged. For an archive, return the cached folder with its
-    content."""
+    """Return the unpacked folder of an archive. Return other paths unchanged."""
     if not (path.is_file() and path.name.endswith(ARCHIVES)):
         return path
     name = f"{path.name}-{content_hash(path)[:16]}"

@@ -16,7 +16,7 @@ from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.download import snapshot
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
-# Fields of every `datasets.BuilderConfig`, which are not options.
+# Fields of every `datasets.BuilderConfig`. They are not options of a corpus.
 STOCK_FIELDS = frozenset(("name", "version", "data_dir", "data_files", "description"))
 
 
@@ -37,9 +37,9 @@ def load_dataset(
         config: Name of a configuration, such as `sts14`. The corpus's first configuration if None.
         split: Name of a split, such as `test`, or, unless streaming, a slice such as `train[:1%]`.
             All splits if None.
-        data_dir: Folder of the official files, or a folder that holds the folders of many corpora.
-            If None, the folder named by the environment variable PARAPHRASTIC_DATA if it holds the
-            corpus. Otherwise the files are downloaded to the cache and verified.
+        data_dir: Folder of the official files, or of many corpora. If None, the folder in the
+            environment variable PARAPHRASTIC_DATA is used if it has the corpus. If not, the files
+            are downloaded to the cache and verified.
         streaming: Read rows on demand and write nothing.
         **options: Options of the corpus, such as `min_score=0.5` for `paranmt`, and `cache_dir`.
             For a Hub repository: `revision`, `token`, `cache_dir` and `local_files_only`.
@@ -124,7 +124,6 @@ def _from_hub(
 def builder(
     name: str, config: str | None = None, *, data_dir: str | Path | None = None, **options: Any
 ) -> Any:
-    """Return the `datasets.GeneratorBasedBuilder` of a corpus."""
     source = find_source(name)
     if config is not None and source.configs and config not in source.configs:
         raise DataError(
@@ -158,7 +157,6 @@ def builder_class(source: Source) -> Any:
 
 
 def find_source(name: str) -> Source:
-    """Return the record of a corpus."""
     if name not in SOURCES:
         raise DataError(f"No corpus named {name!r}. {nearest_name(name, SOURCES)}")
     return SOURCES[name]

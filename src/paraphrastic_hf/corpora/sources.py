@@ -14,7 +14,7 @@ import yaml
 
 from paraphrastic_hf.io.download import Remote
 
-# Such as `CC BY-SA 3.0 (Wikipedia)`: a country code or a remark in brackets may follow.
+# Example: `CC BY-SA 3.0 (Wikipedia)`. A country code or a remark in brackets may follow.
 CREATIVE_COMMONS = re.compile(r"CC BY[A-Z-]* \d\.\d( [A-Z]{2})?( \([^)]*\))?")
 
 Splits = Mapping[str, "int | None"]
@@ -26,22 +26,19 @@ class Source:
 
     Attributes:
         name: Name for `load_dataset`.
-        summary: One sentence.
-        configs: Configurations, the default first. Each is a dict from splits to published numbers
-            of rows (None if unknown). Empty if every pair of languages is a configuration.
+        configs: Published number of rows of each split (None if unknown), by configuration, the
+            default first. Empty if every pair of languages is a configuration.
         row_type: One of the five row types of `builder.py`.
-        homepage: Page of the authors.
         license: License as the authors state it.
-        citation: Paper to cite.
         section: Sections of the thesis and papers that use the corpus.
         builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
-        folders: Possible names of the corpus's folder within a folder of many corpora.
+        folders: Possible names of the corpus's folder.
         files: Official files, downloaded if `data_dir` is None.
         by_hand: How to get the corpus if a program cannot download it.
-        only: Indices into `files`, by configuration, if a configuration needs only some files.
-        notes: Why the number of rows may differ from the published number.
+        only: Indices of the needed `files`, for configurations that do not need all.
+        notes: Reasons for differences from the published number of rows.
         title: Name of the corpus on its card.
-        languages: Language codes. For bitext, the names of the configurations are used instead.
+        languages: Language codes. Unused for bitext, whose configurations name the languages.
     """
 
     name: str
@@ -63,15 +60,11 @@ class Source:
 
     @property
     def may_share(self) -> bool:
-        """Whether an export may be published: all of the license must be a Creative Commons
-        license."""
+        """Whether an export may be published, which requires a Creative Commons license."""
         return CREATIVE_COMMONS.fullmatch(self.license) is not None
 
     def remotes(self, config: str) -> list[Remote]:
-        """Return the official files of a configuration, with checksums where known.
-
-        Checksums of an archive's members are stored under `ARCHIVE!PATTERN`.
-        """
+        """Return the official files of a configuration, with their known checksums."""
         chosen = self.only.get(config, range(len(self.files)))
         filled = [self.files[number].filled(config) for number in chosen]
         known = checksums().get(self.name, {})
@@ -90,10 +83,9 @@ def _recorded(known: Mapping[str, tuple[str, int]], path: str) -> dict[str, Any]
 
 @cache
 def checksums() -> dict[str, dict[str, tuple[str, int]]]:
-    """Return SHA-256 and size in bytes of official files, by corpus and path.
+    """Return SHA-256 and size in bytes of official files that never change, by corpus and path.
 
-    Covers only files that never change. `ARCHIVE!PATTERN` stands for the members of an archive, as
-    in `Remote.members`.
+    The path `ARCHIVE!PATTERN` stands for the members of an archive, as in `Remote.members`.
     """
     text = (
         files("paraphrastic_hf.corpora.records")

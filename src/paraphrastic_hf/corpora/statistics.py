@@ -15,14 +15,11 @@ REMEMBERED = 2_000_000
 def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return statistics of the rows of one split, in one pass.
 
-    Args:
-        features: `datasets.Features` of the rows.
-
     Returns:
-        A dict with `rows`, `repeated_rows` (same texts as an earlier row) and `words` (mean,
-        shortest and longest length of each text column, split at white space). Scored corpora also
-        have `score` (mean, low, high and a histogram of ten equal bins), labeled corpora `labels`.
-        Repeated rows and the histogram cover only the first 2,000,000 rows, to bound memory.
+        A dict with `rows`, `repeated_rows` (texts equal to an earlier row's) and `words` (mean,
+        shortest and longest length of each text column). Scored corpora also have `score` (mean,
+        low, high and a histogram of ten equal bins), labeled corpora `labels`. Repeated rows and
+        the histogram cover only the first 2,000,000 rows.
     """
     texts = [name for name in features if _is_text(name, features)]
     lengths = {name: _Running() for name in texts}

@@ -1,7 +1,7 @@
-"""Syntactically adversarial examples (thesis, 6.5): a classifier labels a sentence correctly and
-its paraphrase wrongly.
+"""Syntactically adversarial examples (thesis, 6.5).
 
-Paraphrases may come from SCPN, back-translation or a file.
+An example is broken if a classifier labels its sentence correctly and one of its paraphrases
+wrongly. Paraphrases may come from SCPN, back-translation or a file.
 """
 
 from __future__ import annotations
@@ -23,17 +23,15 @@ from paraphrastic_hf.text.overlap import ngram_overlap
 if TYPE_CHECKING:
     from paraphrastic_hf.predictors.any_classifier import Classify  # imports torch
 
-MOST_TOKENS = 200  # of a translation in either direction
+MOST_TOKENS = 200  # maximum length of a translation
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a classification task.
+    """An example of a classification task: the sentence to paraphrase and its correct label.
 
     Attributes:
-        text: The sentence to paraphrase.
-        label: The correct label.
         second: The second sentence of a pair, which stays unchanged (6.5.1).
     """
 
@@ -47,7 +45,7 @@ class Attack:
     """A classifier's predictions for an example and its paraphrases.
 
     Attributes:
-        predicted: Predicted label of the example itself.
+        predicted: Predicted label of the sentence.
         paraphrases: The distinct paraphrases.
         answers: Predicted label of each paraphrase.
     """
@@ -59,36 +57,32 @@ class Attack:
 
     @property
     def is_right(self) -> bool:
-        """Whether the example itself is labeled correctly."""
         return self.predicted == self.example.label
 
     @property
     def is_broken(self) -> bool:
-        """Whether the example is labeled correctly and at least one paraphrase wrongly (6.5.2)."""
+        """Whether the sentence is labeled correctly and at least one paraphrase wrongly (6.5.2)."""
         return self.is_right and any(answer != self.example.label for answer in self.answers)
 
 
 @dataclass(frozen=True)
 class AttackReport:
-    """Result of an attack. Shares are x 100.
+    """Result of an attack. Accuracies and shares are x 100.
 
     Attributes:
-        examples: Number of examples.
-        attacked: Number of examples with a paraphrase that differs from the sentence.
-        accuracy: Accuracy on the examples.
-        accuracy_under_attack: Share of examples for which the sentence and all its paraphrases are
-            labeled correctly.
-        broken: Share of examples for which the sentence is labeled correctly and a paraphrase
-            wrongly (Dev Broken in the thesis).
-        success: `broken` as a share of the examples that are labeled correctly.
-        agreement: Accuracy on the paraphrases of these examples.
+        attacked: Number of examples with at least one paraphrase.
+        accuracy: Accuracy on the sentences of the examples.
+        accuracy_under_attack: Share of examples whose sentence and paraphrases are all labeled
+            correctly.
+        broken: Share of broken examples (Dev Broken in the thesis).
+        success: Share of broken examples among those whose sentence is labeled correctly.
+        agreement: Accuracy on the paraphrases of examples whose sentence is labeled correctly.
         paraphrases: Mean number of paraphrases per example.
         queries: Number of sentences given to the classifier.
-        similarity: Mean cosine between broken examples and the paraphrases that broke them. NaN if
-            not measured.
-        overlap: Mean word overlap between the same sentences, 0 to 1.
-        perplexity: Language model perplexity of the paraphrases that broke examples. NaN if not
-            measured.
+        similarity: Mean cosine between the sentences of broken examples and their wrongly labeled
+            paraphrases. NaN if not measured.
+        overlap: Mean word overlap of these sentences and paraphrases, 0 to 1.
+        perplexity: Language model perplexity of these paraphrases. NaN if not measured.
     """
 
     examples: int
@@ -105,7 +99,6 @@ class AttackReport:
     perplexity: float
 
     def to_dict(self) -> dict[str, float]:
-        """Return all figures by name."""
         return dict(self.__dict__)
 
 
@@ -117,10 +110,10 @@ def attack(
     """Classify examples and their paraphrases.
 
     Args:
-        classify: Function that predicts labels. It takes the sentences, and the second sentences of
-            pairs (None if the task has single sentences).
-        paraphrases: Paraphrases of each example. Duplicates, empty texts and the example's own
-            sentence are dropped.
+        classify: Function from sentences to labels. Its second argument is the list of second
+            sentences of pairs, or None if the task has single sentences.
+        paraphrases: Paraphrases of each example. Duplicates, empty texts and copies of the
+            example's sentence are dropped.
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(
@@ -226,8 +219,7 @@ def _cell(value: float, digits: int) -> str:
 
 
 def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:
-    """Return the paraphrases as training rows (6.5.4): label, text and, for pairs, the second
-    text."""
+    """Return a training row for each paraphrase (6.5.4): label, text and any second text."""
     rows = []
     for each in attacks:
         second = [] if each.example.second is None else [each.example.second]
@@ -241,9 +233,9 @@ def back_translation(
     """Return a function that paraphrases by back-translation, NMT-BT (6.5.1).
 
     Args:
-        forth: Translator from English, of which the best translation is used.
+        forth: Translator from English. Only its best translation is used.
         back: Translator to English.
-        outputs: Number of paraphrases per sentence, the most probable ones. The thesis uses 10.
+        outputs: Number of paraphrases per sentence. The thesis uses 10.
         beams: Beam size, at least `outputs`.
     """
 
@@ -257,7 +249,7 @@ def back_translation(
     return write
 
 
-MOST_DIGITS = 10  # of a line number
+MOST_DIGITS = 10  # maximum length of a line number
 
 
 def read_examples(path: str) -> list[Example]:
@@ -273,8 +265,8 @@ def read_examples(path: str) -> list[Example]:
             )
         if number != len(found) + 1 or any(map(is_blank, row)):
             raise DataError(
-                f"{path}:{len(found) + 1} is blank or has a blank column. Paraphrases refer to "
-                "line numbers, so remove the line here and in the paraphrased sentences"
+                f"{path}:{len(found) + 1} is blank or has a blank column. Remove the line from "
+                "this file and from the paraphrased sentences, because line numbers must match"
             )
         found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
     if not found:
@@ -283,10 +275,10 @@ def read_examples(path: str) -> list[Example]:
 
 
 def read_paraphrases(path: str, count: int) -> list[list[str]]:
-    """Read the paraphrases of `count` lines.
+    """Read the paraphrases of `count` examples, one list per example.
 
-    The file is the output of `paraphrastic paraphrase`, or has rows with a line number and a
-    text.
+    The file is the output of `paraphrastic paraphrase`. Otherwise each line has the number of an
+    example (from 1), a tab and a paraphrase.
     """
     found: list[list[str]] = [[] for _ in range(count)]
     rows = _rows(path)
@@ -297,8 +289,8 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
         is_number = line.isdecimal() and len(line) < MOST_DIGITS
         if text is None or not is_number or not 1 <= int(line) <= count:
             raise DataError(
-                f"{path}:{number} must be an example number (1 to {count}) and a text, or a line "
-                "of `paraphrastic paraphrase`"
+                f"{path}:{number} must have an example number (1 to {count}) and a text, or be "
+                "output of `paraphrastic paraphrase`"
             )
         if fields.get("kept", "yes") == "yes":
             found[int(line) - 1].append(text)
@@ -306,6 +298,5 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
 
 
 def _rows(path: str) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not blank, with their line numbers from 1."""
     lines = (line for block in read_blocks(path) for line in block)
     return [(i, line.split("\t")) for i, line in enumerate(lines, 1) if line.strip()]

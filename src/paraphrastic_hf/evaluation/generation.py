@@ -1,5 +1,4 @@
-"""Comparison of the translations of several systems (thesis, 7.4 and 7.5): BLEU, chrF, SIM and
-SimiLE with significance, independent similarity metrics, word F1, and repetition."""
+"""Comparison of the translations of several systems (thesis, 7.4 and 7.5)."""
 
 from __future__ import annotations
 
@@ -30,10 +29,9 @@ Systems = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A score of one system.
+    """A score of one system, usually x 100.
 
     Attributes:
-        value: The score, usually x 100.
         p_value: P-value of the difference from the first system, or None if not tested.
     """
 
@@ -46,12 +44,11 @@ class GenerationReport:
     """Scores of several systems.
 
     Attributes:
-        figures: The score of each system, by measure.
-        words: The word F1 x 100 of each system, by kind of bucket and bucket.
-        references: The score of the references themselves, by measure.
-        signatures: The settings of the measures, by measure.
-        samples: Number of exchanges for p-values of more than 20 segments.
-        segments: Number of segments of the test set.
+        figures: Scores of all systems, by measure.
+        words: Word F1 x 100 of all systems, by kind of bucket (such as frequency) and by bucket.
+        references: Scores of the reference translations, by measure.
+        signatures: Settings of each measure.
+        samples: Number of random permutations per p-value, used for more than 20 segments.
     """
 
     names: list[str]
@@ -63,7 +60,6 @@ class GenerationReport:
     segments: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
         return {
             "systems": {
                 name: {
@@ -94,18 +90,18 @@ def judge(
     samples: int = 1000,
     seed: int = 1,
 ) -> GenerationReport:
-    """Score the outputs of systems, with p-values against the first system (paired permutation
-    test).
+    """Score the outputs of systems, with p-values against the first system.
 
     Args:
         scorer: Scorer for SIM and SimiLE.
-        counted: Text in which word frequencies are counted, such as the training text. None uses
+        counted: Text from which word frequencies are counted, such as the training text. None uses
             the references, as in Table 70.
         tag: Function from sentences, as lists of words, to tags. Needed for F1 by part of speech.
-        judges: Further similarity metrics, which should not have been used in training: names, with
-            models of sentence-transformers or any model that `SimileScorer` takes.
-        samples: Number of exchanges for the p-values of more than 20 segments, 1 or more.
-        seed: Seed of the draws, 0 or more.
+        judges: Names and models of further similarity metrics: models of sentence-transformers or
+            any model that `SimileScorer` takes. They should not have been used in training.
+        samples: Number of random permutations in the paired permutation test if there are more than
+            20 segments, 1 or more.
+        seed: Seed of the permutations, 0 or more.
 
     Example:
         >>> texts = ["the cat sat on the mat"] * 6
@@ -157,8 +153,7 @@ def judge(
 
 
 def generation_markdown(report: GenerationReport) -> str:
-    """Return the report as Markdown: scores, then word F1 and the difference from the first
-    system."""
+    """Return the report as Markdown: scores, word F1, and F1 differences from the first system."""
     lines = ["# Translations", "", f"{counted(report.segments, 'segment')}; figures x 100.", ""]
     columns, rows = ["system"], [[name] for name in report.names]
     for measure, values in report.figures.items():
@@ -186,7 +181,7 @@ def generation_markdown(report: GenerationReport) -> str:
 def _matching(
     systems: Systems, references: Sequence[str], figures: dict[str, list[Figure]]
 ) -> dict[str, str]:
-    """Add chrF to the figures, and return the signatures of BLEU and chrF."""
+    """Add chrF to `figures`. Return sacrebleu's signatures of BLEU and chrF."""
     from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
 
     bleu, chrf = BLEU(), CHRF()
@@ -200,7 +195,7 @@ def _matching(
 def _judged(
     encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, Any]
 ) -> tuple[list[Figure], str]:
-    """Return the mean cosine of each system under another encoder, and the encoder's signature."""
+    """Return mean cosines of outputs and references, and the encoder's signature."""
     scorer = SimileScorer(encoder, similarity="sentences", penalty="none")
     scores = [scorer.score(outputs, references) for _, outputs in systems]
     figures = [
@@ -214,7 +209,7 @@ def _judged(
 
 
 def _cutter() -> Any:
-    """Return sacrebleu's 13a tokenizer, which BLEU uses too."""
+    """Return the tokenizer `13a` of sacrebleu, which is BLEU's default."""
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
     cut = Tokenizer13a()
@@ -222,6 +217,6 @@ def _cutter() -> Any:
 
 
 def _columns(found: Sequence[dict[str, float]], order: Sequence[str]) -> dict[str, list[float]]:
-    """Return the F1 of all systems by bucket, for buckets that occur in the references."""
+    """Return one F1 per system for each bucket that occurs in the references."""
     known = [bucket for bucket in order if bucket in found[0]]  # equal for all systems
     return {bucket: [each[bucket] for each in found] for bucket in known}

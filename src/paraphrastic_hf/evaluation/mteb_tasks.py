@@ -3,9 +3,8 @@
     encoder = MtebEncoder(SentenceEncoder.from_pretrained("english"))
     mteb.evaluate(encoder, local_tasks("DATA/eval"), cache=None)
 
-The tasks are mteb's own classes, filled with the examples of the official files. Scores therefore
-differ from those of `paraphrastic evaluate` only by protocol. mteb is optional: `pip install
-'paraphrastic-hf[mteb]'`.
+Install mteb with `pip install 'paraphrastic-hf[mteb]'`. The tasks follow mteb's protocol, so scores
+can differ from `paraphrastic evaluate` on the same files.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class MtebEncoder:
         return checked_vectors(self.encoder.encode(texts), len(texts))
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
-        """Return the cosine of every vector with every other, (first, second)."""
+        """Return the cosine of every vector with every vector of the other array."""
         return cosine_matrix(np.asarray(embeddings1), np.asarray(embeddings2))
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
@@ -60,7 +59,7 @@ class MtebEncoder:
 
 
 def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> list[Any]:
-    """Return mteb's tasks whose official files are in a folder.
+    """Return mteb's tasks whose official files are in `data_dir`.
 
     The tasks are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and XNLI on its development sets.
 
@@ -81,8 +80,7 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
 
 
 def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
-    """Return a task of mteb with these examples. A task without languages has the subset
-    `default`."""
+    """Return mteb's task `name`, filled with the examples in `subsets`."""
     require("mteb", "mteb", what=f"the task {name}")
     import mteb
 
@@ -129,7 +127,7 @@ def _tatoeba(name: str, data_dir: str | Path) -> Any:
 
 
 def _xnli(name: str, data_dir: str | Path) -> Any:
-    """Return XNLI as mteb scores it: as classification of entailment against contradiction."""
+    """Return XNLI as in mteb: classification of entailment against contradiction."""
     subsets = {}
     for language in XNLI_LANGUAGES:
         rows = corpus_rows(data_dir, "xnli", language, split="validation")

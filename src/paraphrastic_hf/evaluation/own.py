@@ -1,6 +1,4 @@
-"""Evaluation on your own pairs.
-
-The measures depend on the values of the pairs:
+"""Evaluation on your own pairs. The values of the pairs determine the measures:
 
 * Scores (any numbers): Pearson's r and Spearman's rho.
 * Labels (0 and 1 only): average precision, and accuracy at the best threshold.
@@ -42,7 +40,7 @@ NOTES = {
     RETRIEVAL: ("Each distinct first text is a query, searched among all distinct second texts.",),
 }
 
-DEPTH = 10  # number of answers that count in retrieval
+DEPTH = 10  # number of retrieved texts that count
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class OwnPairs(ScoredPairs):
 
     Attributes:
         group: Kind of the pairs, a key of `NOTES`. Retrieval pairs have no scores.
-        taken: Description of the columns that were read from the file.
+        taken: Description of the columns that were read.
     """
 
     taken: str = ""
@@ -72,19 +70,19 @@ def evaluate_pairs(
         encoder: A `SentenceEncoder`, a `SentenceTransformer`, or any object whose `encode` returns
             one vector for each text.
         pairs: A file of pairs (TSV, CSV, JSON, parquet), or rows `(text, text)` or `(text, text,
-            value)`. If all values are 0 or 1, they are labels, else scores. Without values, the
-            second text of a row is the answer to the first text.
+            value)`. If all values are 0 or 1, they are labels, otherwise scores. Without values,
+            the second text of a row is the answer to the first text.
         columns: Columns of the two texts and, if any, the value, by name or by number from 1. By
             default they are detected.
         name: Name of the encoder in the report.
-        samples: Number of resamples of the pairs for the intervals, 1 or more.
+        samples: Number of resamples of the pairs for the 95 % intervals, 1 or more.
         seed: Seed of the resamples.
 
     Returns:
-        Results as from `evaluate`. `headline` has the figures x 100. For scores they are `pearson`
-        and `spearman`. For labels, `average precision` and `accuracy` (at the best threshold). For
-        retrieval, `accuracy@1`, `accuracy@5`, `MRR@10` and `nDCG@10`. `rows` also has the ends of
-        the 95 % intervals, `low` and `high`.
+        Results as from `evaluate`. `headline` has figures x 100: `pearson` and `spearman` for
+        scores, `average precision` and `accuracy` (at the best threshold) for labels, and
+        `accuracy@1`, `accuracy@5`, `MRR@10` and `nDCG@10` for retrieval. `rows` adds the 95 %
+        intervals, `low` and `high`.
 
     Raises:
         DataError: If the file is missing or damaged, or a value is not a finite number.
@@ -110,7 +108,7 @@ def evaluate_own(
     samples: int = 1000,
     seed: int = 1,
 ) -> Results:
-    """Score an encoder on pairs from `read_own_pairs`, as `evaluate_pairs` does."""
+    """Score an encoder on pairs that `read_own_pairs` has read."""
     suite = _suite(pairs, samples, seed)
     return run_suite(encoder, pairs.name, suite, Path(pairs.name), name=name)
 
@@ -138,11 +136,7 @@ def read_own_pairs(
 
 
 def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
-    """Return the results of an encoder for each pair, one per measure, the main measure first.
-
-    Args:
-        encode: A function from texts to vectors, (texts, dim).
-    """
+    """Return an encoder's results on each pair, one item per measure, the main measure first."""
     if pairs.group == RETRIEVAL:
         found = retrieval_scores(encode, pairs.first, pairs.second)
         return [
@@ -159,13 +153,10 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
 def retrieval_scores(
     encode: Encode, first: Sequence[str], second: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Score retrieval: rank all second texts by cosine with each first text.
+    """Score retrieval: rank all second texts by cosine with each first text, whose answer is its
+    pair.
 
-    A first text with several answers is one query. A text without a known token finds nothing.
-
-    Args:
-        encode: A function from texts to vectors, (texts, dim).
-        second: The answer to each first text.
+    A first text with several answers is one query. A query without known tokens finds nothing.
 
     Returns:
         Scores of each distinct query, (queries,), 0 to 1. `accuracy@1` and `accuracy@5`: whether an
@@ -193,8 +184,6 @@ def retrieval_scores(
 
 
 def _suite(pairs: OwnPairs, samples: int, seed: int) -> Suite:
-    """Return a suite whose only task scores an encoder on these pairs."""
-
     def rows(encoder: Any, _: Path) -> list[Row]:
         found = []
         for each in judge(encoder.encode, pairs):

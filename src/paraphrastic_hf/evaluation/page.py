@@ -1,5 +1,4 @@
-"""One page with the results of several models. Each suite has a table: models first, then published
-systems."""
+"""One page with the results of models and published systems, with a table for each suite."""
 
 from __future__ import annotations
 
@@ -54,8 +53,8 @@ class Section:
     Attributes:
         results: The results of each model, from `evaluate`.
         columns: The names of all figures.
-        rows: The rows of the table. Each has the name of the system, the figures (NaN if missing),
-            and whether the system is a published one.
+        rows: Name of each system, its figures (NaN if missing), and whether it is a published
+            system.
     """
 
     name: str
@@ -64,7 +63,7 @@ class Section:
     rows: list[tuple[str, list[float], bool]]
 
     def best(self) -> list[float]:
-        """Return the best rounded figure of each column. NaN if there is only one model."""
+        """Return the best model's rounded figure in each column. NaN if there is only one model."""
         own = [values for _, values, is_paper in self.rows if not is_paper]
         if len(own) < 2:
             return [math.nan] * len(self.columns)
@@ -75,19 +74,15 @@ class Section:
 
 
 def merge(directories: Sequence[str | Path]) -> list[Section]:
-    """Read the results in some folders, by suite in the order of `SUITES`.
-
-    Args:
-        directories: Output folders of `paraphrastic evaluate --output`.
-    """
+    """Read results from output folders of `paraphrastic evaluate`, in the order of `SUITES`."""
     by_suite: dict[str, list[dict[str, Any]]] = {}
     for directory in directories:
         for results in read_results(directory):
             others = by_suite.setdefault(results["suite"], [])
             if any(other["model"] == results["model"] for other in others):
                 raise DataError(
-                    f"{directory} contains a second result of {results['model']} on "
-                    f"{results['suite']}. Give one of them another --name"
+                    f"{directory} contains a second result of model {results['model']} on suite "
+                    f"{results['suite']}. Evaluate one of the two models with another --name"
                 )
             others.append(results)
     order = [*(name for name in SUITES if name in by_suite), *(set(by_suite) - set(SUITES))]
@@ -107,7 +102,6 @@ def write_page(
 
 
 def page_markdown(sections: Sequence[Section], title: str) -> str:
-    """Return the page as Markdown, without plots."""
     lines = [f"# {literal(title)}", ""]
     for section in sections:
         best = section.best()
@@ -125,7 +119,6 @@ def page_markdown(sections: Sequence[Section], title: str) -> str:
 
 
 def page_html(sections: Sequence[Section], title: str) -> str:
-    """Return the page as HTML with embedded plots, for phones and dark mode too."""
     links = "".join(f'<a href="#{_e(s.name)}">{_e(s.name)}</a>' for s in sections)
     body = [f"<h1>{_e(title)}</h1><nav>{links}</nav>"]
     for section in sections:
@@ -172,7 +165,7 @@ def _remarks(section: Section) -> list[str]:
 
 
 def _skipped(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Return one line for each task that was not run, with the reason.
+    """Return one line with the reason for each task that was not run.
 
     Paths are shortened to file names, because the page is read on other machines.
     """

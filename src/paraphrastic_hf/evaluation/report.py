@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from paraphrastic_hf.evaluation.suite import Suite
 
-MARKERS = "sD^vPXdp"  # of published systems
+MARKERS = "sD^vPXdp"  # plot markers of published systems
 WIDEST = 110  # characters of a table header. A wider table is transposed.
 
 
@@ -64,11 +64,7 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
 
 
 def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    """Return the tasks that were not run, with the reasons, grouped under titles.
-
-    Results of earlier versions have only tasks without data, not tasks that do not suit the
-    encoder.
-    """
+    """Return the tasks that were not run, with the reasons, grouped under titles."""
     return [
         ("Skipped", results["skipped"]),
         ("Not for this encoder", results.get("not_applicable", {})),
@@ -88,7 +84,7 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
     """Return a report for a terminal, with the main figures last.
 
     Args:
-        rest: Lines about the results, such as the paths of the report.
+        rest: Additional lines, such as the paths of the report.
         with_rows: Include the scores of every dataset.
     """
     notes = _notes(results)
@@ -100,14 +96,14 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
 def in_languages(
     results: dict[str, Any], suite: Suite, known: Collection[str]
 ) -> tuple[dict[str, Any], int]:
-    """Return results without main figures for languages that a model does not know.
+    """Remove the main figures for languages that the model does not know.
 
     Args:
-        known: Language codes of the model. If they are unknown (empty) or no figure would remain,
-            all figures stay.
+        known: Language codes of the model. All figures stay if this is empty or no figure would
+            remain.
 
     Returns:
-        The results and the number of figures left out.
+        The results and the number of removed figures.
     """
     headline = {k: v for k, v in results["headline"].items() if {*suite.languages(k)} <= {*known}}
     if not known or not headline:
@@ -145,7 +141,7 @@ def _took(results: dict[str, Any]) -> str:
 
 
 def headline_table(results: dict[str, Any]) -> list[str]:
-    """Return the suite's description and its main and published figures, as lines of Markdown."""
+    """Return Markdown lines with the suite's description and its main and published figures."""
     headline = results["headline"]
     about = literal(f"{results['summary']}. {results['unit']}.")
     systems = {bold(results["model"]): headline, **results["papers"]}
@@ -158,7 +154,6 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """Plot the main figures of a model and of published systems into a PNG file."""
     own = {results["model"]: results["headline"]}
     figure = plot_systems(own, results["papers"], results["unit"])
     write_bytes(path, png(figure, f"{results['model']}: {results['suite']}"))
@@ -167,10 +162,7 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
 def plot_systems(
     models: Mapping[str, Mapping[str, float]], papers: Mapping[str, Mapping[str, float]], unit: str
 ) -> Figure:
-    """Plot the figures of several systems, with one row per figure.
-
-    Rings are models, other marks are published systems.
-    """
+    """Plot the figures of systems, one row per figure. Models are rings."""
     keys = list(dict.fromkeys(key for values in models.values() for key in values))
     places = range(len(keys))
     height = 1.2 + 0.3 * len(keys) + 0.2 * (len(models) + len(papers))

@@ -1,4 +1,4 @@
-"""Runs suites on an encoder, task by task, and optionally caches finished tasks."""
+"""Run suites on an encoder, task by task, and optionally cache finished tasks."""
 
 from __future__ import annotations
 
@@ -43,15 +43,14 @@ def evaluate(
         data_dir: Folder of the official files, such as the `eval` folder of a data root.
         name: Name of the encoder in the report.
         keep: Folder, outside `data_dir`, that caches finished tasks, so that an interrupted run can
-            be resumed. A cached task is reused if the model's name and identity, the names and
-            contents of the files in `data_dir`, the package's version and the suite's protocol are
-            unchanged.
+            be resumed. A cached task is reused only if the model, the data, the package version and
+            the suite's protocol are unchanged.
         progress: Show a progress bar.
 
     Returns:
-        Settings and scores, ready for JSON. `headline` has the main figures of the suite, `papers`
-        the published figures, and `rows` the scores of every dataset. `skipped` has the tasks
-        without data, and `not_applicable` the tasks that do not suit the encoder. `seconds` and
+        Settings and scores, ready for JSON. `headline` has the suite's main figures, `papers` the
+        published ones, and `rows` the scores of every dataset. `skipped` has the tasks without
+        data, and `not_applicable` the tasks that do not suit the encoder. `seconds` and
         `peak_memory` (bytes) include cached tasks.
 
     Raises:
@@ -83,7 +82,7 @@ def run_suite(
     keep: str | Path | None = None,
     progress: bool = False,
 ) -> Results:
-    """Score an encoder on any `Suite` object. The other arguments are those of `evaluate`."""
+    """Score an encoder on a `Suite` object. The arguments are documented at `evaluate`."""
     if isinstance(encoder, (str, Path)):
         raise TypeError(
             "`evaluate` takes an encoder, not a name. Load it with "
@@ -92,8 +91,8 @@ def run_suite(
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
         raise RecipeError(
-            f"This {type(encoder).__name__} has no weights, so its cached scores need a name. "
-            "Pass `name`"
+            f"This {type(encoder).__name__} has no readable weights to identify its cached "
+            "scores. Pass `name`"
         )
     name = name or type(encoder).__name__
     settings = {
@@ -178,7 +177,7 @@ def _file_name(task: str) -> str:
 
 
 def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
-    """Return the cached results of a task if they belong to this model and data."""
+    """Return the cached results of a task if they are for this model and data."""
     try:
         if path is None:
             return None
@@ -192,7 +191,7 @@ def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
 
 
 def _reset_peak() -> None:
-    """Restart the kernel's measurement of this process's peak memory, if possible."""
+    """Reset the kernel's record of this process's peak memory, if possible."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -200,7 +199,7 @@ def _reset_peak() -> None:
 
 
 def _peak() -> int | None:
-    """Return the peak resident memory since `_reset_peak` in bytes, or None if unknown."""
+    """Return the peak resident memory in bytes since `_reset_peak`, or None if unknown."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:

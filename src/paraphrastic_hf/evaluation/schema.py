@@ -1,5 +1,5 @@
-"""Types of the values in a results file, validated by `huggingface_hub`. It needs real types, so
-this module does not import `annotations` from `__future__`."""
+"""Types of the values in a results file, which `huggingface_hub` validates. Types as strings would
+fail, so do not import `annotations` from `__future__` here."""
 
 from typing import Any, NotRequired, Required, TypedDict
 
@@ -9,8 +9,6 @@ Number = int | float
 
 
 class DatasetResults(TypedDict):
-    """The scores of one dataset."""
-
     group: Required[str]
     name: Required[str]
     size: Required[int]
@@ -18,14 +16,12 @@ class DatasetResults(TypedDict):
 
 
 class Settings(TypedDict):
-    """The model, identified by a hash of its weights."""
+    """Settings of a run: a hash of the model's weights."""
 
     weights: Required[str | None]
 
 
 class SuiteResults(TypedDict):
-    """The results of one suite."""
-
     model: Required[str]
     suite: Required[str]
     summary: Required[str]
@@ -42,7 +38,7 @@ class SuiteResults(TypedDict):
 
 
 def check_results(results: dict[str, Any]) -> None:
-    """Raise an error if results lack a key that reports read, or have a wrong type."""
+    """Raise an error if results lack a key that reports need, or a value has a wrong type."""
     _check(results, SuiteResults)
     _check(results["settings"], Settings)
     for row in results["rows"]:

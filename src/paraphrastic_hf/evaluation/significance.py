@@ -1,9 +1,8 @@
 """Significance of the difference between two models on the same examples.
 
-All tests are two-sided. Correlations with human scores (`evaluation/suites/pairs.py`) are compared
-by Steiger's test for dependent correlations, as in the thesis (3.5.3, Table 9), and by the paired
-permutation test. Accuracies and F1 (`evaluation/measures/judged.py`) are compared by the
-permutation test.
+All tests are two-sided. Accuracies, F1 and correlations are compared by the paired permutation
+test. Correlations with human scores are also compared by Steiger's test for dependent correlations,
+as in the thesis (3.5.3, Table 9).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from paraphrastic_hf.metrics.resampling import p_text
 
 COMPARED = (PairsTask, JudgedTask)  # tasks with results for each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
-OPPOSITE = 1e-12  # predictions whose correlation is this close to 1 or -1 count as equal
+OPPOSITE = 1e-12  # a correlation this close to 1 or -1 counts as 1 or -1
 SMALLEST = 1e-200  # replaces a variance of 0
 
 
@@ -44,12 +43,12 @@ class Difference:
         group: The group of the dataset, such as its year.
         pairs: Number of pairs or other examples.
         measure: `pearson`, `spearman`, `accuracy` or `F1`.
-        first: Score of the first model, x 100.
-        second: Score of the second model, x 100.
-        permutation: The two-sided p-value of the permutation test.
-        steiger: The p-value of Steiger's test. NaN if there are fewer than four pairs or the
-            measure is not a correlation.
-        low: Lower end of the 95 % interval of the difference (second minus first), x 100.
+        first: Score of the first model x 100.
+        second: Score of the second model x 100.
+        permutation: P-value of the permutation test.
+        steiger: P-value of Steiger's test. NaN for fewer than four pairs, and for measures that are
+            not correlations.
+        low: Lower end of the 95 % interval of `second` minus `first`.
         high: Upper end of this interval.
     """
 
@@ -74,14 +73,12 @@ def compare_encoders(
     samples: int = 1000,
     seed: int = 1,
 ) -> tuple[list[Difference], dict[str, str]]:
-    """Compare two encoders on every dataset of one or more suites that has results by example.
-
-    Datasets scored by a correlation with human scores, an accuracy or an F1 have such results.
+    """Compare two encoders on the datasets of suites that are scored by a correlation, accuracy or
+    F1.
 
     Args:
         suite: One or more names of suites in `evaluation/registry.py`.
-        samples: Number of exchanges that the permutation test draws if there are more than 20
-            examples, 1 or more.
+        samples: Number of random permutations if there are more than 20 examples, 1 or more.
 
     Returns:
         A comparison for each dataset, and the reason for each skipped task.
@@ -110,7 +107,7 @@ def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
     if not tasks:
         raise RecipeError(
-            f"The suite {suite} has no results per example to compare. Use one of {_names()}"
+            f"The suite {suite} has no scores of single examples to compare. Use one of {_names()}"
         )
     return tasks
 
@@ -120,8 +117,7 @@ def compare_judged(
 ) -> list[Difference]:
     """Compare two encoders on every dataset, with p-values and the interval of the difference.
 
-    Args:
-        samples: Number of exchanges, and of resamples for the interval, 1 or more.
+    `samples` is the number of random permutations and of bootstrap resamples.
     """
     differences = []
     for a, b in zip(first, second, strict=True):
@@ -133,7 +129,7 @@ def compare_judged(
 
 
 def _steiger(first: Resampled, second: Resampled) -> float:
-    """Return the p-value of Steiger's test, or NaN without a correlation."""
+    """Return the p-value of Steiger's test, or NaN if the measure is not a correlation."""
     if isinstance(first, Ranked) and isinstance(second, Ranked) and first.measure in CORRELATIONS:
         between = CORRELATIONS[first.measure](first.cosines, second.cosines)
         return steiger_p_value(first.score / 100, second.score / 100, between / 100, len(first))
@@ -157,10 +153,9 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
 
 
 def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
-    """Average the absolute score differences of two encoders over the datasets of the STS years.
+    """Average the absolute score differences of two encoders over the STS datasets of 2012-2016.
 
-    This measures how much equally good models differ (4.5.6, Table 34). Other datasets do not
-    count.
+    The thesis uses it to measure how much equally good models differ (4.5.6, Table 34).
 
     Returns:
         The mean in points (NaN without datasets), and the number of datasets.
@@ -175,20 +170,22 @@ def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
-    """Compute the probability that equal correlations with one variable differ at least as much.
+    """Return the p-value of the difference between two predictions' correlations with the gold
+    scores.
 
     This is Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
 
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
 
     where |R| is the determinant of the matrix of the three correlations and m the mean of r12 and
-    r13. The test assumes normal variables. Skewed variables give p-values that are too small for
-    any number of examples. For Spearman's rho the test is an approximation.
+    r13. The test assumes normal variables. For skewed variables the p-values are too small, even
+    with many examples. For Spearman's rho the test is an approximation.
 
     Args:
         first: Correlation of one prediction with the gold scores, r12, -1 to 1.
-        second: Correlation of another prediction with the gold scores, r13, -1 to 1.
+        second: Correlation of the other prediction with the gold scores, r13, -1 to 1.
         between: Correlation of the two predictions, r23, -1 to 1.
+        size: Number of examples, n.
 
     Returns:
         The two-sided p-value, 0 to 1, or NaN if there are fewer than four examples.

@@ -1,7 +1,6 @@
 """Evaluation suites: tasks that score datasets, and the main figures computed from them.
 
-Each suite has its own file in `suites/` and a line in `evaluation/registry.py`. Running, caching,
-tables and plots are shared (`evaluation/run.py`, `evaluation/report.py`).
+Each suite has its own file in `suites/` and a line in `evaluation/registry.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Row:
         group: Group of datasets that are averaged together, such as `2012`.
         name: Name of the dataset, such as `MSRpar`.
         size: Number of examples.
-        scores: Scores in the unit of the suite, by measure such as `pearson`.
+        scores: Scores in the unit of the suite, by measure.
     """
 
     group: str
@@ -44,19 +43,17 @@ class Suite:
         summary: Purpose of the suite in one line, with the sections of the papers.
         unit: The unit of the scores in the table.
         tasks: Functions by name. Each takes an encoder (any object with `encode(list of texts)`)
-            and the folder of official files, and returns scores. Scores of the same group and name
-            from several tasks are merged. A task raises DataError if its data is missing, and
-            NotApplicableError if it does not suit the encoder. Such a task is reported, and the
-            other tasks run.
+            and the folder of official files, and returns scores. Scores with equal group and name
+            are merged. A task raises DataError if its data is missing, and NotApplicableError if it
+            does not suit the encoder. Then only this task is skipped.
         headline: Function from the scores of all datasets to the main figures, in the order of the
             table. Figures with missing datasets are NaN.
         papers: Published systems with their figures, named as in `headline`.
-        notes: Scope and method, for the reader.
-        is_kept: Whether finished tasks may be cached. Measured times may not.
-        hub_task: Task of the Hub under which figures are published. None to publish nothing, as for
-            times, and for scores that models are selected by.
-        languages: Function from the name of a main figure to the codes of its languages. A figure
-            without language codes is shown for every model.
+        notes: Scope and method, shown in the report.
+        is_kept: Whether finished tasks may be cached. False for measured times.
+        hub_task: Hub task under which the figures are published, or None to publish nothing.
+        languages: Function from the name of a main figure to its language codes. Figures without
+            codes are shown for every model.
     """
 
     summary: str
@@ -71,18 +68,16 @@ class Suite:
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """Average a measure over the datasets of a group, or over all datasets. NaN without datasets.
+    """Average a measure over the datasets of a group (default: all). NaN without datasets.
 
-    Args:
-        measure: Name of the score, such as `pearson`. Datasets without it do not count.
-        group: The group (default: all).
+    Datasets without the measure, such as `pearson`, do not count.
     """
     values = [row.scores[measure] for row in _with(rows, measure, group)]
     return float(np.mean(values)) if values else float("nan")
 
 
 def weighted_mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """Average a measure as `mean_of` does, weighted by the number of examples of each dataset."""
+    """Average a measure over a group, weighted by the number of examples of each dataset."""
     chosen = _with(rows, measure, group)
     total = sum(row.size for row in chosen)
     return sum(row.scores[measure] * row.size for row in chosen) / total if total else float("nan")

@@ -1,5 +1,4 @@
-"""Quality of syntactically controlled paraphrases (thesis, 6.4.2, Table 60): whether they have the
-requested syntax, and the usual metrics."""
+"""Quality of syntactically controlled paraphrases (thesis, 6.4.2, Table 60)."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ SOURCE_WEIGHT = 0.2  # weight of self-BLEU in iBLEU
 
 
 def template_match(trees: Trees, wanted: Trees) -> float:
-    """Return the exact template match: percentage of trees whose top two levels agree (thesis,
+    """Return the percentage of trees whose top two levels match the request exactly (thesis,
     6.4.2).
 
     Args:
@@ -45,10 +44,7 @@ def template_match(trees: Trees, wanted: Trees) -> float:
 
 
 def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
-    """Return the mean tree edit distance in nodes. Pairs without both trees do not count.
-
-    It is NaN if no pairs remain.
-    """
+    """Return the mean tree edit distance in nodes over pairs with both trees, or NaN."""
     found = [
         tree_edit_distance(one.top, other.top)
         for one, other in zip(trees, wanted, strict=True)
@@ -134,8 +130,7 @@ def measure_paraphrases(
 
 
 def control_markdown(systems: Mapping[str, Mapping[str, float]]) -> str:
-    """Return the figures of several systems as a Markdown table. Missing figures are empty
-    cells."""
+    """Return the figures of systems as a Markdown table. Missing figures are empty cells."""
     measures = list(dict.fromkeys(name for figures in systems.values() for name in figures))
     rows = [
         [name, *(f"{figures[each]:.1f}" if each in figures else "" for each in measures)]

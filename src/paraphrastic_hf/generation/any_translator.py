@@ -1,6 +1,4 @@
-"""Loader of both kinds of translators: encoder-decoders (thesis, 7.3) and generative models with
-latent variables (5.4).
-"""
+"""Loader of translators: encoder-decoders (thesis, 7.3) and generative models (5.4)."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def load_translator(
     device: str | torch.device | None = None,
     trust_remote_code: bool = False,
 ) -> Translate:
-    """Load a translator of either kind as a function from lines to translations.
+    """Load a translator as a function from lines to translations.
 
     Args:
         name: Model directory or Hub repository of an encoder-decoder or a generative model.

@@ -1,9 +1,8 @@
-"""Minimum Bayes risk decoding: choose the translation that agrees most with all candidates (Kumar
-and Byrne, 2004; Eikema and Aziz, 2020). Metrics are in `metrics/utilities.py`.
+"""Minimum Bayes risk decoding (Kumar and Byrne, 2004; Eikema and Aziz, 2020).
 
-Every candidate serves as a reference for the others. The exact rule computes n^2 utilities for n
-candidates. Metrics that compare vectors can instead compare each candidate with the mean of all
-references (`aggregate`), which takes only n utilities.
+The chosen candidate is the one that agrees most with all candidates. This takes n^2 utilities for n
+candidates. Metrics that compare vectors can instead use the mean of all candidates as the reference
+(`aggregate`), which takes n.
 """
 
 from __future__ import annotations
@@ -21,14 +20,10 @@ DECIMALS = 9  # utilities equal to 9 decimals are ties
 
 
 class Utility(Protocol):
-    """Interface of a metric that scores a translation, given another translation as its
-    reference.
-    """
+    """Interface of a metric that compares a translation with a reference."""
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """Return one matrix of utilities per list, (candidates, candidates). Rows are candidates,
-        columns are references. Higher is better.
-        """
+        """Return a matrix of utilities, (candidates, references), for each list of candidates."""
 
 
 @runtime_checkable
@@ -36,8 +31,9 @@ class Aggregating(Utility, Protocol):
     """Interface of a metric that can compare candidates with the mean of all references."""
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return, for each list, the utility of every candidate compared with the weighted mean of
-        the references, (candidates,).
+        """Return the utility of each candidate given the weighted mean of the references.
+
+        The result is one array for each list, (candidates,).
         """
 
 
@@ -46,8 +42,7 @@ class Decision:
     """The candidate chosen from a list.
 
     Attributes:
-        index: Index of the chosen candidate, from 0.
-        text: Text of the chosen candidate.
+        index: Index of the chosen candidate in the list.
         utility: Expected utility of the chosen candidate, in the unit of the metric.
         utilities: Expected utility of every candidate, (candidates,).
     """
@@ -107,11 +102,10 @@ def minimum_bayes_risk(
 
 
 def likelihood_weights(written: Sequence[GeneratedText]) -> np.ndarray:
-    """Return weights for the candidates of an n-best list, in proportion to exp(mean
-    log-probability of the tokens).
+    """Return weights of candidates in proportion to exp(mean log-probability of the tokens).
 
-    Beam search ranks by the same measure. Probabilities of whole sentences would favor short
-    sentences (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
+    Beam search ranks by the same mean. Probabilities of whole sentences would favor short
+    sentences.
 
     Returns:
         Weights that sum to 1, (candidates,). They are all equal if any likelihood is unknown.
@@ -142,9 +136,7 @@ def _shares(weights: np.ndarray | None, count: int, number: int) -> np.ndarray:
 def _distinct(
     candidates: Sequence[str], shares: np.ndarray
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct candidates, the summed shares of each, and the index of every candidate
-    among them.
-    """
+    """Return distinct candidates, their summed shares, and the index of every candidate's text."""
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(text, len(numbers)) for text in candidates])
     return list(numbers), np.bincount(places, shares), places

@@ -1,8 +1,7 @@
-"""Diagnostics of generative models on held-out pairs: likelihood and posterior collapse (thesis,
-5.9.2).
+"""Diagnostics of generative models: likelihood and posterior collapse (thesis, 5.9.2).
 
-A latent variable has collapsed if its posterior equals the prior for every sentence. The KL
-divergence, mutual information and number of active units are then 0.
+A latent variable has collapsed if its posterior equals the prior for every sentence. Then its KL
+divergence, mutual information and number of active units are 0.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ INFORMED = 512  # sentences for the mutual information, whose cost is quadratic
 
 @dataclass(frozen=True)
 class LatentDiagnostics:
-    """Diagnostics of a model on held-out pairs.
+    """Diagnostics of a model on held-out pairs, by task or by latent variable.
 
     Attributes:
         nats_per_token: Mean of -ln p(token) in nats, by task.
-        kl: Mean over sentences of KL(posterior || prior), in nats, by latent variable.
-        active_units: Number of dimensions whose posterior mean varies between sentences, by latent
+        kl: Mean over sentences of KL(posterior || prior), in nats, by variable.
+        active_units: Number of dimensions whose posterior mean varies between sentences, by
             variable.
-        mutual_information: Mutual information of latent variable and sentence, in nats, at most ln
-            512, by latent variable.
+        mutual_information: Mutual information of variable and sentence, in nats, at most ln 512, by
+            variable.
     """
 
     nats_per_token: dict[str, float]
@@ -52,11 +51,11 @@ class LatentDiagnostics:
 
     @property
     def likelihood(self) -> float:
-        """Return the negative mean of `nats_per_token` over tasks. Higher is better."""
+        """Negative mean of `nats_per_token` over tasks. Higher is better."""
         return -float(np.mean(list(self.nats_per_token.values())))
 
     def flat(self) -> dict[str, float]:
-        """Return all diagnostics in one flat mapping, for logs."""
+        """Return all diagnostics by names such as `kl/VARIABLE`, for logs."""
         return {
             f"{kind}/{name}": float(value)
             for kind in ("nats_per_token", "kl", "active_units", "mutual_information")
@@ -92,7 +91,7 @@ def measure(
         name: Gaussian(torch.cat(means[name]), torch.cat(log_variances[name])) for name in means
     }
     is_variational = bool(model.config.is_variational)
-    # Batches are sorted by length, so take sentences from all over.
+    # Batches are sorted by length, so sample sentences from all batches.
     information = {}
     generator = torch.Generator().manual_seed(seed)
     for name, of in posteriors.items() if is_variational else ():
@@ -121,13 +120,13 @@ def importance_weighted_nll(
 ) -> float:
     """Estimate the mean -ln p(x) of pairs by importance sampling, in nats per pair (5.9.2).
 
-    The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with K = `draws`. All latent
-    variables of a pair are drawn together. The semantic variable is inferred from the first side.
-    In expectation, the estimate is an upper bound, which is tighter for larger K.
+    The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with K = `draws`. The semantic
+    variable is inferred from the first side. The expected estimate is an upper bound, which is
+    tighter for larger K.
 
     Args:
         model: Variational model that reconstructs.
-        pairs: Indices into `sentences` of the two sides of each pair, (pairs, 2), by language pair.
+        pairs: As in `measure`.
     """
     total = 0.0
     generator = torch.Generator(model.device).manual_seed(seed)
@@ -167,9 +166,7 @@ def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
 def _batches(
     model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int
 ) -> Iterator[tuple[tuple[str, str], list[Side]]]:
-    """Yield batches of pairs with similar lengths, small enough to hold logits over the
-    vocabulary.
-    """
+    """Yield batches of pairs of similar length, small enough for logits over the vocabulary."""
     for languages, sides in pairs.items():
         lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
         for chosen in length_batches(lengths, AT_A_TIME, TOKENS_AT_A_TIME):

@@ -1,6 +1,4 @@
-"""Sets source and target languages of multilingual tokenizers, and checks the language of a
-text.
-"""
+"""Source and target languages of multilingual tokenizers, and checks of a text's language."""
 
 from __future__ import annotations
 
@@ -16,12 +14,12 @@ from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)
 
-SAMPLED = 200  # texts whose language is identified
+SAMPLED = 200  # number of texts whose language is identified
 
 
 @dataclass(frozen=True)
 class Languages:
-    """Token ids that tell a model the language pair of a translation.
+    """Token ids that set the language pair of a translation.
 
     Attributes:
         before: Ids prepended to every source: the mark of the target language, such as `>>de<<`, or
@@ -35,11 +33,6 @@ class Languages:
     @classmethod
     def of(cls, tokenizer: Any, source: str | None, to: str | None) -> Languages:
         """Set the languages of a tokenizer, and return the token ids that the model needs.
-
-        Args:
-            tokenizer: As `AutoTokenizer` loads it.
-            source: Language of the lines, or None.
-            to: Language to write, or None.
 
         Example:
             >>> Languages.of(None, None, None)
@@ -64,7 +57,7 @@ class Languages:
             raise ValueError(
                 f"This model translates into {', '.join(sorted(marks))}, not {to!r}"
                 if marks
-                else f"This model takes a target language only as a prefix. Omit {to!r}"
+                else f"This model cannot be set to the language {to!r}. Use its prefix, if any"
             )
         return cls(before=(int(mark),))
 
@@ -75,13 +68,10 @@ def is_told(tokenizer: Any) -> bool:
 
 
 def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | None:
-    """Return the target language to set in the tokenizer, or None if the model writes only that
-    language.
+    """Return the target language to set, or None if the model writes only one language.
 
-    Args:
-        tokenizer: As `AutoTokenizer` loads it.
-        to: Language to write, or None.
-        written: Language that the model was trained to write, or None if unknown.
+    `to` is the wanted language. `written` is the language that the model was trained to write, or
+    None if unknown.
     """
     if to is None or written is None or is_told(tokenizer):
         return to
@@ -91,12 +81,9 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
 
 
 def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
-    """Warn if the first 200 texts are clearly in another language than `language`.
+    """Warn if the first 200 texts are clearly in another language. Return whether it warned.
 
     Without py3langid, nothing is checked.
-
-    Returns:
-        Whether a warning was logged.
     """
     if importlib.util.find_spec("py3langid") is None:
         return False
@@ -117,9 +104,7 @@ def source_ids(
 ) -> list[list[int]]:
     """Return the input ids of each line. The list is empty for a line without known tokens.
 
-    Args:
-        tokenizer: As `AutoTokenizer` loads it.
-        most: Maximum number of ids. Longer lines are cut, with a warning. None means no limit.
+    Lines with more than `most` ids are cut, with a warning.
     """
     if not len(lines):
         return []
@@ -131,9 +116,7 @@ def source_ids(
         full = [text for text, ids in zip(texts, found, strict=True) if len(ids) == limit]
         cut = sum(len(ids) > limit for ids in _ids(tokenizer, full, None)) if full else 0
         if cut:
-            logger.warning(
-                "%s longer than the maximum length, cut at %d tokens", counted(cut, "line"), most
-            )
+            logger.warning("Cut %s to the maximum length of %d tokens", counted(cut, "line"), most)
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return [
         [*before, *ids] if line.strip() and not special.issuperset(ids) else []

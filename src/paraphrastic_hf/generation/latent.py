@@ -1,7 +1,6 @@
-"""Generation with generative models of sentence pairs: translation, reconstruction and style
-transfer (thesis, 5.7.3).
+"""Translation, reconstruction and style transfer with generative models (thesis, 5.7.3).
 
-For a text without known tokens, the generated text is empty.
+Texts without known tokens give empty texts.
 """
 
 from __future__ import annotations
@@ -43,18 +42,16 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 logger = logging.getLogger(__name__)
-MOST_READ = 10_000  # tokens of a text, since attention is quadratic in time
+MOST_READ = 10_000  # maximum tokens of a text, because attention takes quadratic time
 
 
 def center_on_texts(
     model: LatentModel, texts: Ragged, which: np.ndarray, max_length: int | None = None
 ) -> None:
-    """Subtract the mean embedding of texts from a model's semantic embeddings.
+    """Subtract the mean embedding of the texts at indices `which` from a model's semantic
+    embeddings.
 
-    Args:
-        model: Generative model. A mean that was subtracted before is replaced.
-        which: Indices of the texts to average, (n,), at least one.
-        max_length: Maximum number of tokens per text. Longer texts are cut. None means no limit.
+    A mean that was subtracted before is replaced. Texts longer than `max_length` tokens are cut.
     """
     by_meaning = model.reading(SEMANTIC)
     by_meaning.center_on(torch.zeros(model.config.hidden_size))
@@ -80,7 +77,7 @@ class LatentGenerator(HubMixin):
     ) -> None:
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
         self._ends = end_ids(model)
-        self._has_warned = False  # about text in another language
+        self._has_warned = False  # whether text in another language was reported
 
     @classmethod
     def from_pretrained(
@@ -128,7 +125,7 @@ class LatentGenerator(HubMixin):
     def center_on(self, texts: Sequence[str]) -> None:
         """Subtract the mean embedding of texts from the model's sentence embeddings.
 
-        Generated text does not change (`LatentModel.center_on`).
+        Generated text does not change.
 
         Args:
             texts: Thousands of sentences like the training text.
@@ -168,7 +165,7 @@ class LatentGenerator(HubMixin):
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: `to` is not a target language of the model, or is missing although the model
+            ValueError: `to` is not a target language of the model, or is None although the model
                 has several.
         """
         task = self.task("translate", to)
@@ -183,7 +180,7 @@ class LatentGenerator(HubMixin):
         writing: GenerationOptions | None = None,
         progress: bool = False,
     ) -> list[list[GeneratedText]]:
-        """Decode texts from their own latent variables.
+        """Infer the latent variables of each text and generate it again from them.
 
         Args:
             texts: Texts in `language`.
@@ -193,8 +190,8 @@ class LatentGenerator(HubMixin):
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: `language` is not reconstructed by the model, or is missing although the
-                model reconstructs several.
+            ValueError: The model does not reconstruct `language`, or `language` is None although
+                the model reconstructs several.
         """
         task = self.task("reconstruct", language)
         texts = listed(texts)
@@ -216,16 +213,15 @@ class LatentGenerator(HubMixin):
 
         Args:
             sources: Sentences to rewrite, in any language of the model.
-            styles: A sentence for each source whose style is used, in `language`.
+            styles: Sentences in `language` whose style is used, one for each source.
             language: Language to write. Optional if the model reconstructs only one language.
             writing: Options of beam search or sampling. None means 5 beams.
             progress: Show a progress bar.
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: The lists differ in length, the model has no language variables, `language`
-                is not reconstructed by the model, or `language` is missing although the model
-                reconstructs several.
+            ValueError: The lists differ in length, the model has no language variables, or
+                `language` is as in `reconstruct`.
         """
         sources, styles = listed(sources), listed(styles)
         if len(sources) != len(styles):
@@ -260,13 +256,12 @@ class LatentGenerator(HubMixin):
             writing: Options of beam search or sampling. None means 5 beams.
 
         Returns:
-            The sentences generated from each point. They are empty if `first` or `second` has no
-            known tokens.
+            The sentences generated from each point.
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: `steps` is below 2, `language` is not reconstructed by the model, or
-                `language` is missing although the model reconstructs several.
+            ValueError: `steps` is below 2, the model does not reconstruct `language`, or `language`
+                is None although the model reconstructs several.
 
         Example:
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
@@ -292,14 +287,14 @@ class LatentGenerator(HubMixin):
         return chosen_task(self.model.tasks(), verb, language)
 
     def _latent(self, task: str, sources: list[str], styles: list[str]) -> Tensor:
-        """Return the latent variables of each text, concatenated, (texts, latent).
+        """Return the concatenated latent variables of each text, (texts, latent).
 
-        The semantic variable is inferred from the source, all others from the style. A row is NaN
-        if either text has no known tokens.
+        The semantic variable is inferred from the source, the other variables from the style. A row
+        is NaN if one of the two texts has no known tokens.
         """
         found, known = [], np.ones(len(sources), bool)
         variables = self.model.variables_of(task)
-        if not self._has_warned and variables != [SEMANTIC]:  # otherwise any language may be read
+        if not self._has_warned and variables != [SEMANTIC]:  # SEMANTIC allows any language
             self._has_warned = warn_of_other_language(styles, task.rpartition("_")[2])
         for variable in variables:
             texts = sources if variable == SEMANTIC else styles
@@ -319,7 +314,7 @@ class LatentGenerator(HubMixin):
         lengths = np.diff(ids.offsets)
         if (lengths > MOST_READ).any():
             logger.warning(
-                "%s longer than the maximum length, cut at %d tokens",
+                "Cut %s to the maximum length of %d tokens",
                 counted(int((lengths > MOST_READ).sum()), "text"),
                 MOST_READ,
             )
@@ -365,7 +360,7 @@ class LatentGenerator(HubMixin):
             max_new_tokens=how.max_tokens,
             **how.options(),
         )
-        written = sequences[:, 1:]  # the first begins every sentence
+        written = sequences[:, 1:]  # without the begin token
         is_written = until_end(written, self._ends)
         nats = mean_log_probabilities(
             self.model, variables, sequences, is_written, count=how.outputs, task=task

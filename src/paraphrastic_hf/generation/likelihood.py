@@ -1,6 +1,4 @@
-"""Log-likelihood and perplexity of sentences under a language model. They can be used to filter
-back-translated corpora (2017 back-translation paper, section 4).
-"""
+"""Log-likelihood and perplexity of sentences under a language model."""
 
 from __future__ import annotations
 
@@ -31,8 +29,8 @@ class Likelihood:
     """Likelihood of sentences under a language model.
 
     Attributes:
-        nats: Natural logarithm of each sentence's probability, (sentences,) float64. NaN for a
-            sentence without known tokens.
+        nats: Log-probability of each sentence in nats, (sentences,) float64. NaN for a sentence
+            without known tokens.
         tokens: Number of predicted tokens, (sentences,) int64. It includes the end mark unless the
             sentence was cut.
     """
@@ -47,11 +45,10 @@ class Likelihood:
 
 
 def perplexity_of(nats_per_token: Any) -> Any:
-    """Convert a cross-entropy to a perplexity. The result is infinity if it is too large for a
-    float.
+    """Convert a cross-entropy to a perplexity, which is infinity if a float cannot hold it.
 
     Args:
-        nats_per_token: Cross-entropy in nats per token, or an array of such values.
+        nats_per_token: Cross-entropy in nats per token, or an array of cross-entropies.
 
     Example:
         >>> float(perplexity_of(0.0)), float(perplexity_of(1e4))

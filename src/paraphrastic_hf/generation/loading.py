@@ -14,7 +14,7 @@ from paraphrastic_hf.encoders.storage.locate import shown_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.generative.latent import LatentModel
 
-SHOWN = 3  # of many names in a message
+SHOWN = 3  # maximum number of names in a message
 
 
 def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
@@ -54,7 +54,7 @@ def check_weights(name: str | os.PathLike[str], model: Any) -> None:
 def check_tokenizer(
     name: str | os.PathLike[str], model: Any, tokens: int, end: int | None = None
 ) -> None:
-    """Raise an error if a tokenizer does not fit the model, because it belongs to another model."""
+    """Raise an error if a tokenizer belongs to another model."""
     rows = model.get_input_embeddings().weight.shape[0]
     ends = model.generation_config.eos_token_id
     wrong = []
@@ -67,9 +67,7 @@ def check_tokenizer(
 
 
 def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
-    """Raise an error if a model is not a plain translator, has damaged weights, or has the
-    tokenizer of another model.
-    """
+    """Raise an error if a model is not a plain translator or does not fit its tokenizer."""
     if isinstance(model, LatentModel):
         raise ModelError(
             f"{name} is a generative model of several tasks ({', '.join(model.tasks())}). Use "

@@ -1,9 +1,9 @@
 """Syntactically controlled paraphrases (thesis, 6.3).
 
-From the parse of the sentence and a template, the parse generator writes a full parse. SCPN then
-writes a paraphrase with that parse. A filter rejects paraphrases that share too few words with the
-sentence or are not similar enough (6.3.3). A model without templates rewrites the sentence freely,
-which is called canonicalization (4.6).
+The parse generator expands a template to a full parse, given the parse of the sentence. SCPN then
+writes a paraphrase with the full parse. A filter rejects paraphrases that share too few words with
+the sentence or are not similar enough (6.3.3). A model without templates rewrites the sentence
+freely, which is called canonicalization (4.6).
 """
 
 from __future__ import annotations
@@ -54,11 +54,9 @@ class SyntacticParaphraser(HubMixin):
 
     Args:
         writer: Model that writes sentences: SCPN, a stock encoder-decoder, or a paraphraser.
-        generator: Parse generator, which expands templates to full parses, for a writer that reads
-            full parses.
+        generator: Parse generator, which expands templates for a writer that reads full parses.
         parser: Parser of the sentences, for the parse generator: an object with `parse`, or a
-            function from sentences to trees, which returns None for a sentence that cannot be
-            parsed.
+            function from sentences to trees (None for failures).
         templates: Templates in the training data with their counts, most frequent first.
         encoder: Encoder for the similarity. It needs a method `encode(texts,
             normalize_embeddings=True)`.
@@ -90,7 +88,7 @@ class SyntacticParaphraser(HubMixin):
         self.writer, self.generator = writer, generator
         self.parser = parser.parse if isinstance(parser, LineParser) else parser
         self.templates, self.encoder, self.most_tokens = templates or {}, encoder, most_tokens
-        self._warned: set[str] = set()  # templates that training did not have
+        self._warned: set[str] = set()  # reported templates that training did not have
 
     @classmethod
     def from_pretrained(
@@ -109,8 +107,8 @@ class SyntacticParaphraser(HubMixin):
         Args:
             name: Directory or Hub repository of the model that writes sentences.
             generator: Directory or Hub repository of the parse generator.
-            parser: Directory or Hub repository of a `SentenceParser`, or a parser as in the class
-                arguments.
+            parser: Directory or Hub repository of a `SentenceParser`, or any `parser` that the
+                class accepts.
             encoder: Encoder for the similarity, or None.
             device: Device to compute on. None means a GPU if available.
             batch_size: Maximum number of paraphrases per batch, at least 1.
@@ -139,9 +137,7 @@ class SyntacticParaphraser(HubMixin):
         return found
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Save the model that writes sentences.
-
-        The parse generator and the parser are not saved. They have their own `save_pretrained`.
+        """Save the model that writes sentences, without the parse generator and the parser.
 
         Args:
             directory: Directory to write, created if missing.
@@ -251,7 +247,7 @@ class SyntacticParaphraser(HubMixin):
     def _asked_of(
         self, templates: Sequence[str] | Sequence[Sequence[str]] | None, count: int
     ) -> list[list[str]]:
-        """Check the templates and return those of each sentence, in brackets."""
+        """Check the templates. Return the templates of each sentence, in brackets."""
         lists = [each for each in templates or () if not isinstance(each, str)]
         if not lists:
             return [self._asked(templates)] * count  # type: ignore[arg-type]
@@ -283,7 +279,7 @@ class SyntacticParaphraser(HubMixin):
         return asked
 
     def _unfit(self, lines: Sequence[str]) -> list[str]:
-        """Return, for each sentence, why it cannot be paraphrased. Empty if it can."""
+        """Return the reason why each sentence cannot be paraphrased, or an empty string."""
         remarks = []
         for line, count in zip(lines, self.writer.count_tokens(lines), strict=True):
             if not line.strip():
@@ -305,8 +301,7 @@ class SyntacticParaphraser(HubMixin):
     ) -> list[list[str]]:
         """Return the templates or full parses that the writer reads with each sentence.
 
-        A text is empty if the parse generator fails. `remarks` is updated for sentences without a
-        parse.
+        A text is empty if the parse generator fails. Sentences without a parse get a remark.
         """
         trees = [[parse_text(checked_tree(text)) if text else "" for text in own] for own in asked]
         wanted = [[text for text in own if self._is_filled(text)] for own in trees]
@@ -338,9 +333,7 @@ class SyntacticParaphraser(HubMixin):
     def _parsed(
         self, lines: Sequence[str], parses: Sequence[Tree | None] | None, remarks: list[str]
     ) -> list[str]:
-        """Return the parse of each sentence. If there is no parse, return an empty string and set a
-        remark.
-        """
+        """Return the parse of each sentence. Without a parse it is empty, and a remark is set."""
         if parses is None:
             if self.parser is None:
                 raise DataError(

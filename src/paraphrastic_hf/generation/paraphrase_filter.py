@@ -19,13 +19,13 @@ class Paraphrase:
     Attributes:
         text: Text of the paraphrase. Empty if nothing was written.
         template: Requested template in brackets, or empty.
-        parse: Full parse that the paraphrase was written from, in brackets, or empty.
+        parse: Full parse given to the model, in brackets, or empty.
         nats: Mean log-probability of the paraphrase's tokens in nats, at most 0. NaN if the text is
             empty.
         overlap: Share of the words of the shorter text that also occur in the other text, 0 to 1.
         is_cut: Whether the paraphrase was cut off at the maximum number of tokens.
         similarity: Cosine of paraphrase and sentence, -1 to 1. NaN if not computed.
-        remark: Reason why the paraphrase was rejected. Empty if it was not.
+        remark: Reason why the paraphrase was rejected, or empty.
     """
 
     text: str
@@ -50,13 +50,9 @@ def filtered(
     min_overlap: float | None,
     min_similarity: float | None,
 ) -> list[list[Paraphrase]]:
-    """Compute the similarity of each paraphrase, and set the `remark` of paraphrases that the
-    filter rejects.
+    """Compute similarities, and set the `remark` of each rejected paraphrase.
 
-    Args:
-        encoder: Object with `encode(texts, normalize_embeddings=True)`. None skips the similarity.
-        min_overlap: Lowest share of common words, 0 to 1. None keeps all.
-        min_similarity: Lowest cosine, -1 to 1. None keeps all.
+    Bounds that are None are not applied. The similarity needs an encoder.
     """
     places = [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.text]
     if encoder is not None and places:
@@ -95,9 +91,7 @@ def bracketed(text: str) -> str:
 
 
 def first_tree(written: Sequence[str], wanted: str) -> str:
-    """Return the first parse with the wanted template, else the first valid parse, else an empty
-    string.
-    """
+    """Return the first parse with the wanted template, else the first valid parse, else ""."""
     asked, trees = read_tree(wanted), []
     for text in written:
         try:

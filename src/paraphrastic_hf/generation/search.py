@@ -1,6 +1,4 @@
-"""Generation of one batch with an encoder-decoder: sampling, padding, length limits and
-likelihoods.
-"""
+"""Generation of one batch with an encoder-decoder, and likelihoods of generated text."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from transformers.utils import ModelOutput
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
-MOST_SCORES = 2**26  # logits in memory at a time
+MOST_SCORES = 2**26  # maximum number of logits in memory
 
 
 def search(
@@ -38,8 +36,8 @@ def search(
 ) -> Tensor:
     """Generate with transformers' `generate`, by beam search or sampling.
 
-    `generate` would sample with torch's global random state, which all threads share. Tokens are
-    therefore sampled by a logits processor, with `generator`.
+    Sampling uses `generator` in a logits processor, because `generate` would use torch's global
+    random state, which all threads share.
 
     Args:
         config: Generation config that replaces the model's own.
@@ -49,7 +47,7 @@ def search(
         Token ids, including the begin tokens, (sources * outputs, seq).
     """
     if config is not None:
-        # `generate` fills gaps of a config from the model's own. Other threads may use the model.
+        # `generate` completes a config from the model's own. Other threads may use the model.
         model = copy.copy(model)
         model.generation_config = inputs["generation_config"] = config
     processors = list(processors)
@@ -85,7 +83,7 @@ def end_ids(model: Any) -> Tensor:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error means that the machine or the accelerator ran out of memory."""
+    """Return whether the machine or the accelerator ran out of memory."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
         isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
     )
@@ -106,9 +104,7 @@ def target_ids(
 ) -> list[list[int]]:
     """Return the ids of given translations, with the end mark.
 
-    Args:
-        tokenizer: As `AutoTokenizer` loads it.
-        begin: Begin tokens of the model. If the tokenizer adds a language token, it is removed.
+    A language token that the tokenizer adds is removed if it is among the begin tokens `begin`.
     """
     ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
     return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
@@ -116,10 +112,6 @@ def target_ids(
 
 def until_end(written: Tensor, ends: Tensor) -> Tensor:
     """Return a mask of the tokens up to and including the first end mark, (lines, seq).
-
-    Args:
-        written: Token ids, (lines, seq).
-        ends: Ids of the end marks, (marks,).
 
     Example:
         >>> until_end(torch.tensor([[5, 2, 0, 2], [5, 5, 5, 5]]), torch.tensor([2]))
@@ -131,7 +123,7 @@ def until_end(written: Tensor, ends: Tensor) -> Tensor:
 
 
 def encoded_by(model: Any, inputs: Mapping[str, Tensor]) -> ModelOutput:
-    """Run the encoder of a model. Tensors in the output have one row per source."""
+    """Run the encoder of a model. The tensors in its output have one row per source."""
     read = model.get_encoder()(**inputs, return_dict=True)
     return type(read)(**{name: of for name, of in read.items() if isinstance(of, Tensor)})
 
@@ -154,9 +146,8 @@ def mean_log_probabilities(
 
     Args:
         sequences: Ids of the translations, including the begin tokens, (lines, seq). Translations
-            of the same source are adjacent.
-        is_written: Mask of the ids that count, (lines, at most seq - 1). It refers to the last ids
-            of `sequences`.
+            of one source are adjacent.
+        is_written: Mask of the last ids of `sequences` that count, (lines, at most seq - 1).
         **inputs: Additional arguments of `forward`. Tensors have one row per source.
     """
     seq = is_written.shape[1]
@@ -176,7 +167,7 @@ def mean_log_probabilities(
             logits.flatten(0, 1).float(), sequences[lines, -seq:].flatten(), reduction="none"
         )
         kept = is_written[lines]
-        # `where`, because padding may have probability 0
+        # `where` is needed because padding may have probability 0.
         found.append(-of_tokens.view_as(kept).where(kept, 0).sum(1) / kept.sum(1))
     return torch.cat(found)
 
@@ -188,10 +179,10 @@ def written_lists(
     decode: Callable[[list[int]], str],
     count: int,
 ) -> list[list[GeneratedText]]:
-    """Decode generated ids to a list of texts for each source.
+    """Decode generated ids to a list of `count` texts for each source.
 
     Args:
-        written: Ids without the begin tokens, (lines, seq). Lines of the same source are adjacent.
+        written: Ids without the begin tokens, (lines, seq). Lines of one source are adjacent.
         is_written: Mask of the ids that count, (lines, seq).
         nats: Mean log-probability of each line.
     """
@@ -204,11 +195,9 @@ def written_lists(
 
 
 class EndInTime(LogitsProcessor):  # type: ignore[misc]
-    """Logits processor that ends each translation at a length limit of its own.
+    """Logits processor that ends each sequence at its own length limit.
 
-    Args:
-        most: Maximum number of tokens in each sequence, including the end mark, (sequences,).
-        ends: Ids of the end marks, (marks,).
+    `most` are the limits in tokens, (sequences,), and `ends` the ids of the end marks, (marks,).
     """
 
     def __init__(self, most: Tensor, ends: Tensor) -> None:
@@ -224,12 +213,7 @@ class EndInTime(LogitsProcessor):  # type: ignore[misc]
 
 
 class Draw(LogitsProcessor):  # type: ignore[misc]
-    """Logits processor that samples the next token. The sampled token gets score 0, all others
-    -inf.
-
-    Args:
-        writing: Options, of which `temperature` and `top_p` are used.
-    """
+    """Logits processor that samples the next token. Its score becomes 0, all other scores -inf."""
 
     def __init__(self, writing: GenerationOptions, generator: torch.Generator) -> None:
         self.warpers: list[LogitsProcessor] = []

@@ -1,6 +1,4 @@
-"""Tasks of generative models, such as `translate_fr` and `reconstruct_en`, read from the
-configuration.
-"""
+"""Tasks of generative models, such as `translate_fr` and `reconstruct_en`."""
 
 from __future__ import annotations
 
@@ -12,10 +10,7 @@ from paraphrastic_hf.encoders.storage.locate import LOADERS, OWN, check_model_ki
 
 
 def tasks_of(config: Mapping[str, Any]) -> list[str]:
-    """Return the tasks of a generative model without loading the model.
-
-    Args:
-        config: Content of the model's `config.json`.
+    """Return the tasks of a generative model, given the content of its `config.json`.
 
     Example:
         >>> tasks_of({"languages": ["en", "fr"], "translates": ["fr"], "reconstructs": ["en"]})
@@ -27,7 +22,7 @@ def tasks_of(config: Mapping[str, Any]) -> list[str]:
     found = []
     for verb, key in (("translate", "translates"), ("reconstruct", "reconstructs")):
         chosen = config.get(key, True)
-        if isinstance(chosen, bool):  # models of many languages have all or none
+        if isinstance(chosen, bool):  # true means all languages, false none
             chosen = languages if chosen else ()
         found += [f"{verb}_{language}" for language in languages if language in chosen]
     return found
@@ -63,15 +58,9 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
 def check_translation(
     name: str | os.PathLike[str], *, source: str | None, to: str | None, prefix: str
 ) -> bool:
-    """Raise an error if a model cannot do a translation. Only the model's configuration is read.
+    """Raise an error if a model cannot do a translation. Only its configuration is read.
 
-    Args:
-        name: Model directory or Hub repository.
-        source: Language of the lines, or None.
-        to: Language to write, or None.
-
-    Returns:
-        Whether the model is a generative model of sentence pairs.
+    Return whether the model is a generative model of sentence pairs.
     """
     config = check_model_kind(name, "Translator", "LatentGenerator")
     kind = str(config.get("model_type")).removeprefix(OWN)

@@ -1,5 +1,7 @@
-"""Generation from sources and templates (thesis, 6.3), with SCPN, parse generators or stock
-encoder-decoders. Stock models read source and template as one text.
+"""Generation from sources and templates (thesis, 6.3).
+
+The models are SCPN, parse generators, and stock encoder-decoders, which read source and template as
+one text.
 """
 
 from __future__ import annotations
@@ -48,10 +50,8 @@ Outputs = list[list[list[GeneratedText]]]  # for each source, for each of its te
 class TemplatedWriter(HubMixin):
     """A model that generates text from a source and a template.
 
-    Args:
-        model: A `ScpnModel`, a `ParaphraserModel`, or a stock encoder-decoder trained with this
-            package.
-        batch_size: Maximum number of outputs per batch, at least 1.
+    `model` is a `ScpnModel`, a `ParaphraserModel`, or a stock encoder-decoder trained with this
+    package.
     """
 
     def __init__(
@@ -86,14 +86,7 @@ class TemplatedWriter(HubMixin):
         batch_size: int = 64,
         **hub: Unpack[HubOptions],
     ) -> TemplatedWriter:
-        """Load a model that a recipe of kind `paraphrase` trained.
-
-        Args:
-            name: A directory, or a Hub repository, `someone/model`.
-            device: Device to compute on. None means a GPU if available.
-            batch_size: Maximum number of outputs per batch, at least 1.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only` of `local_directory`.
-        """
+        """Load a model that a recipe of kind `paraphrase` trained, from a directory or the Hub."""
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
         directory = local_directory(name, **hub)
@@ -110,10 +103,7 @@ class TemplatedWriter(HubMixin):
         return writer
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto class can load.
-
-        The templates of the training data are saved too.
-        """
+        """Write a directory that `from_pretrained` and transformers' Auto class can load."""
         known = self._directory
         counts = load_templates(known) if known and (known / TEMPLATES).exists() else {}
         save_model(self.model, self.tokenizer, Path(directory), TRANSLATION)
@@ -131,9 +121,7 @@ class TemplatedWriter(HubMixin):
         return str(getattr(self.model.config, "writes", SENTENCE))
 
     def count_tokens(self, sources: Sequence[str]) -> list[int]:
-        """Return the number of tokens in each source, including the end mark, or 0 without known
-        tokens.
-        """
+        """Return the number of tokens of each source with the end mark, or 0 if none is known."""
         ids = self.tokenizer.encode_batch(list(sources))
         return [len(ids[number]) for number in range(len(ids))]
 
@@ -149,9 +137,9 @@ class TemplatedWriter(HubMixin):
         """Generate texts from each source with each of its templates.
 
         Args:
-            sources: Sentences, or parses as `parse_text` returns them.
-            templates: Templates or parses for each source, as `parse_text` returns them. `[""]` for
-                a model without templates.
+            sources: Sentences, or parses from `parse_text`.
+            templates: Templates or parses from `parse_text`, for each source. `[""]` for a model
+                without templates.
             scores: Whether to compute `nats`.
 
         Returns:
@@ -231,10 +219,7 @@ class TemplatedWriter(HubMixin):
     def _encoded(
         self, batch: Sequence[Sequence[int]], templates: Sequence[str]
     ) -> tuple[SourceEncoding, dict[str, Any]]:
-        """Return the encoder output and masks of each row.
-
-        Each distinct source and template is encoded only once.
-        """
+        """Return encoder output and masks. Each distinct source and template is encoded once."""
         device, encoder = self.model.device, self.model.get_encoder()
         distinct = list(dict.fromkeys(map(tuple, batch)))
         which = torch.tensor([distinct.index(tuple(each)) for each in batch], device=device)

@@ -1,6 +1,4 @@
-"""Reads and writes the templates of a model's training data (`templates.tsv`, thesis 6.3.3), and
-checks templates.
-"""
+"""Templates of the training data (`templates.tsv`; thesis, 6.3.3), and checks of templates."""
 
 from __future__ import annotations
 
@@ -14,12 +12,11 @@ from paraphrastic_hf.syntax.parse_tokens import checked_tree
 from paraphrastic_hf.syntax.parse_tree import Tree, template
 
 TEMPLATES = "templates.tsv"
-PARSE, NONE = "parse", "none"  # second inputs of a model; the third is "template"
-SENTENCE = "sentence"  # output of a model; the other is a parse
+PARSE, NONE = "parse", "none"  # possible second inputs of a model, besides "template"
+SENTENCE = "sentence"  # possible output of a model, besides PARSE
 
 
 def save_templates(directory: Path, counts: Iterable[tuple[str, int]]) -> None:
-    """Write templates with their counts, one per line, most frequent first."""
     directory.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{count}\t{text}\n" for text, count in counts)
     write_bytes(directory / TEMPLATES, lines.encode("utf-8"))
@@ -39,16 +36,14 @@ def load_templates(directory: Path) -> dict[str, int]:
 
 
 def is_whole(tree: Tree) -> bool:
-    """Return whether a tree is a full parse: it has more levels than a template, which has two."""
+    """Return whether a tree is a full parse, with more than the two levels of a template."""
     return tree.top != template(tree).top
 
 
 def check_roles(writes: str, generator: str | None) -> None:
     """Raise an error if the paraphraser and the parse generator were swapped.
 
-    Args:
-        writes: Output of the paraphraser, `sentence` or `parse`.
-        generator: Output of the parse generator, or None without one.
+    `writes` and `generator` are their outputs, `sentence` or `parse`.
     """
     if writes != SENTENCE:
         raise ModelError("The model writes parses, not sentences. Use a paraphraser")
@@ -59,23 +54,21 @@ def check_roles(writes: str, generator: str | None) -> None:
 def check_templates(
     templates: Sequence[str], reads: str, *, has_generator: bool, has_parses: bool = True
 ) -> None:
-    """Raise an error if templates do not fit a model.
-
-    Args:
-        templates: Templates in brackets, or full parses.
-        reads: Second input of the model: `parse`, `template` or `none`.
-    """
+    """Raise an error if templates do not fit a model. `reads` is the model's second input."""
     if reads == NONE and templates:
         raise DataError("This model reads no templates. Omit them, or use canonicalise")
     if reads != NONE and not templates:
-        raise DataError("This model needs a template, such as (ROOT (S (NP) (VP) (.))), or top20")
+        raise DataError(
+            "This model needs templates, such as (ROOT (S (NP) (VP) (.))). Use top20 for the 20 "
+            "most frequent ones"
+        )
     for text in templates:
         if is_whole(checked_tree(text)) or reads != PARSE:
             continue
         if not has_generator:
             raise DataError(
-                f"This model needs whole parses, got the template {text.strip()!r}. Pass a parse "
-                "generator (--generator MODEL or generator=)"
+                f"This model reads full parses, got the template {text.strip()!r}. Pass a parse "
+                "generator to expand it (--generator MODEL or generator=)"
             )
         if not has_parses:
             raise DataError(

@@ -1,6 +1,4 @@
-"""Translation with any encoder-decoder that transformers' `AutoModelForSeq2SeqLM` and
-`AutoTokenizer` can load. Also computes the likelihood of given translations (thesis, 7.3 and 7.4).
-"""
+"""Translation with any encoder-decoder of `AutoModelForSeq2SeqLM` (thesis, 7.3 and 7.4)."""
 
 from __future__ import annotations
 
@@ -41,14 +39,12 @@ from paraphrastic_hf.models.evaluating import evaluating
 
 logger = logging.getLogger(__name__)
 
-EXTRA_TOKENS = 5  # added to the length limit max_ratio x source length
-MOST_TOKENS = 2**14  # of the sources of a batch, padding included
+EXTRA_TOKENS = 5  # added to max_ratio x source length
+MOST_TOKENS = 2**14  # maximum number of source tokens in a batch, with padding
 
 
 class TranslatorOptions(HubOptions, total=False):
-    """Options of `Translator.from_pretrained`: those of the class, and those of a Hub
-    repository.
-    """
+    """Options of `Translator.from_pretrained`: arguments of `Translator` and of Hub downloads."""
 
     source: str | None
     to: str | None
@@ -61,11 +57,11 @@ class Translator(HubMixin):
     """An encoder-decoder model that translates lines of text.
 
     Args:
-        model: Any model of `AutoModelForSeq2SeqLM`. Its training mode is restored afterwards.
+        model: Any model of `AutoModelForSeq2SeqLM`. Each call restores its training mode.
         tokenizer: Tokenizer of the model, as `AutoTokenizer` loads it.
         source: Source language, for multilingual tokenizers (NLLB, M2M100, mBART).
-        to: Target language, for multilingual models: a language code of the tokenizer, or `de` for
-            the mark `>>de<<`.
+        to: Target language, for multilingual models: the tokenizer's code, or `de` for the mark
+            `>>de<<`.
         prefix: Text prepended to every line, such as "translate English to German: " for T5.
         batch_size: Maximum number of lines per batch, at least 1. A batch is split if memory runs
             out.
@@ -102,7 +98,7 @@ class Translator(HubMixin):
         self.languages = Languages.of(tokenizer, source, to)
         self.prefix, self.batch_size, self.max_ratio = prefix, batch_size, max_ratio
         self._ends = end_ids(model)
-        # None for relative positions, as in T5, which have no limit.
+        # None means no limit: models with relative positions, such as T5.
         self._most_positions: int | None = getattr(model.config, "max_position_embeddings", None)
 
     @classmethod
@@ -121,8 +117,8 @@ class Translator(HubMixin):
             device: Device to compute on. None means a GPU if available.
             trust_remote_code: Whether to allow Python code from the model's repository to run with
                 all your permissions.
-            **options: Options of the class, and `revision`, `token`, `cache_dir` and
-                `local_files_only` of a repository.
+            **options: Arguments of `Translator`, and `revision`, `token`, `cache_dir` and
+                `local_files_only` for the Hub.
 
         Raises:
             ModelError: The model does not exist, is damaged, is not an encoder-decoder, or has the
@@ -172,20 +168,18 @@ class Translator(HubMixin):
         A line without known tokens gives an empty translation.
 
         Args:
-            sentences: Lines to translate. They need not be sorted by length.
+            sentences: Lines to translate.
             beams: Beam size, at least 1. 1 is greedy search.
             outputs: Number of translations per line, at most `beams` without `sample`.
             sample: Sample the tokens instead of beam search.
-            top_p: With `sample`, nucleus: draw among the likeliest tokens with this total
-                probability, above 0, at most 1.
+            top_p: With `sample`, probability mass of nucleus sampling, above 0, at most 1.
             temperature: With `sample`, softmax temperature, above 0.
-            length_penalty: Power of its length that a beam's log-probability is divided by: 1 for
-                the mean, 0 for the sum.
+            length_penalty: A beam's log-probability is divided by its length to this power. 1 gives
+                the mean, 0 the sum.
             max_tokens: Maximum number of tokens in a translation, including the end mark.
                 `max_ratio` may be stricter.
             seed: Seed of `sample`.
-            scores: Whether to compute the `nats` of each translation. This takes one more decoder
-                pass.
+            scores: Whether to compute `nats`, which takes one more decoder pass.
             progress: Show a progress bar.
 
         Returns:
@@ -213,7 +207,7 @@ class Translator(HubMixin):
         Lines longer than the model's maximum number of positions are cut.
 
         Args:
-            sentences: The lines.
+            sentences: Lines to encode.
 
         Raises:
             TypeError: `sentences` is not a list of strings.
@@ -222,7 +216,7 @@ class Translator(HubMixin):
         return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
 
     def begin(self) -> list[int]:
-        """Return the ids of the begin tokens, which every translation starts with."""
+        """Return the ids of the begin tokens of every translation."""
         forced = self.languages.forced
         with clear_errors(self.model):
             start = int(self.model.generation_config.decoder_start_token_id)
@@ -241,8 +235,8 @@ class Translator(HubMixin):
 
         Args:
             ids: Input ids of each line from `encode`. Empty ids give empty translations.
-            writing: Options of search or sampling.
-            scores: Whether to compute `nats` of each translation.
+            writing: Options of beam search or sampling.
+            scores: Whether to compute `nats`.
             progress: Show a progress bar.
 
         Returns:
@@ -272,7 +266,7 @@ class Translator(HubMixin):
         """Compute the likelihood of given translations.
 
         Args:
-            sentences: The lines.
+            sentences: Source lines.
             translations: One translation of each line.
 
         Returns:
@@ -350,7 +344,7 @@ class Translator(HubMixin):
             limit = min(limit, self._most_positions - 1)
         config = copy.deepcopy(self.model.generation_config)
         config.min_length = None
-        config.forced_eos_token_id = None  # it would end the longest at no cost
+        config.forced_eos_token_id = None  # would end the longest translation at no cost
         config.update(**writing.options(), max_length=limit + 1)  # counts the begin token
         if config.max_new_tokens is not None:  # takes precedence over max_length, with a warning
             config.max_new_tokens = limit

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-# upper bounds in recipes
+# Upper bounds of options in recipes
 MOST_BEAMS, MOST_TOKENS, MOST_OUTPUTS = 1000, 100_000, 100_000
 
 
@@ -20,14 +20,13 @@ class GenerationOptions:
     Attributes:
         beams: Beam size, at least 1. 1 is greedy search.
         sample: Sample the tokens instead of beam search.
-        top_p: With `sample`, nucleus: draw among the likeliest tokens with this total probability,
-            above 0, at most 1.
+        top_p: With `sample`, probability mass of nucleus sampling, above 0, at most 1.
         temperature: With `sample`, softmax temperature, above 0.
         outputs: Number of sentences per text, at least 1, and at most `beams` without `sample`.
         max_tokens: Maximum number of tokens in a sentence, including the end mark, at least 1.
         seed: Seed of `sample`, 0 or more.
-        length_penalty: Power of its length that a beam's log-probability is divided by: 1 compares
-            means, 0 sums, and above 1 favors long sentences.
+        length_penalty: A beam's log-probability is divided by its length to this power. 1 compares
+            means, 0 sums. Values above 1 favor long sentences.
 
     Raises:
         ValueError: A number is out of range, or `outputs` is larger than `beams`.
@@ -67,7 +66,7 @@ class GenerationOptions:
         """Return a copy of the options with another seed, for later texts of a stream.
 
         Args:
-            texts: Number of texts before these, at least 0. For 0 the options do not change.
+            texts: Number of earlier texts, at least 0. For 0 the options do not change.
 
         Example:
             >>> how = GenerationOptions(sample=True, seed=1)
@@ -80,9 +79,7 @@ class GenerationOptions:
         return replace(self, seed=int(drawn[0] >> np.uint64(1)))
 
     def options(self) -> dict[str, Any]:
-        """Return arguments for transformers' `generate`. Sampling and `max_tokens` are left to
-        `search.py`.
-        """
+        """Return arguments for transformers' `generate`, without sampling and `max_tokens`."""
         options: dict[str, Any] = {"do_sample": False, "num_beams": 1, "num_return_sequences": 1}
         if not self.sample:
             options |= {"num_beams": self.beams, "num_return_sequences": self.outputs}
@@ -99,8 +96,8 @@ class GeneratedText:
         text: Decoded text of the sentence.
         nats: Mean log-probability of the sentence's tokens in nats, at most 0. NaN if nothing was
             written.
-        ids: Token ids of the sentence, without the begin token. They include the end mark unless
-            the sentence was cut off.
+        ids: Token ids of the sentence, without the begin token. The end mark is included unless the
+            sentence was cut off.
     """
 
     text: str
@@ -112,12 +109,12 @@ NOTHING = GeneratedText("", float("nan"))
 
 
 class Translate(Protocol):
-    """Interface of a function from lines to translations."""
+    """Interface of a function that translates lines. With `scores`, it also computes `nats`."""
 
     def __call__(
         self, lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
     ) -> list[list[GeneratedText]]:
-        """Translate lines. `scores` sets whether to compute the `nats` of each translation."""
+        pass
 
 
 def listed(texts: Iterable[str], name: str = "texts") -> list[str]:

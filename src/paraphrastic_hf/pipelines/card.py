@@ -80,8 +80,7 @@ def corpus_card(
     steps: Sequence[Mapping[str, Any]],
     origins: Sequence[tuple[str, str, int]],
 ) -> str:
-    """Return the README of a corpus folder. The metadata at its start lets `datasets` load the
-    corpus."""
+    """Return the README of a corpus folder, with the metadata that `datasets` needs."""
     from huggingface_hub import DatasetCardData
 
     front = DatasetCardData(

@@ -1,9 +1,8 @@
 """Distribute the rows of a recipe's sources to tasks, in one file per task.
 
 The task of a row is a hash of its reference in lower case, or of the other side if the recipe
-removes duplicates of that side. Duplicates therefore get the same task, which can remove them. A
-repeated task reads the same rows even if a source has changed, and packed sources are unpacked only
-once. Rows keep the order of the sources.
+removes duplicates of that side. Duplicates therefore get the same task, which can remove them. Rows
+keep the order of the sources.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION,
 from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 
 CORPUS, LICENSE = "corpus", "license"  # columns with the origin of a row
-HELD = 100_000  # rows in memory, over all tasks
+HELD = 100_000  # maximum number of rows in memory, over all tasks
 _TO_SPACES = str.maketrans("\t\n\r", "   ")
 
 
@@ -36,15 +35,11 @@ def deal(
     data_root: str | Path | None = None,
     progress: bool = False,
 ) -> list[int]:
-    """Distribute rows to tasks. Write the rows of task 0 to `folder/00000.tsv`, and so on.
+    """Write the rows of each task to a file, such as `00000.tsv`. Return the row counts.
 
     Args:
         folder: Folder to write. Files of an earlier attempt are replaced.
-        tasks: Number of tasks, at least 1.
-        by: Side whose hash determines the task of a row, from `CorpusRecipe.dealt_by`.
-
-    Returns:
-        Number of rows of each task.
+        by: Side whose hash determines the task of a row (`CorpusRecipe.dealt_by`).
     """
     if not data.sources:
         raise DataError("data.sources is empty. List at least one file of bitext")
@@ -117,13 +112,11 @@ def _open(
 def dealt_rows(
     path: Path, expected: int, sources: Sequence[BitextArguments], *, is_bitext: bool
 ) -> Iterator[Row]:
-    """Yield the rows of one task.
+    """Yield the rows of one task from a file that `deal` wrote.
 
     Args:
-        path: File that `deal` wrote.
         expected: Number of rows that the file must have.
-        is_bitext: Whether the other side is a source text to translate. Otherwise it is already a
-            translation.
+        is_bitext: Whether the other side is text to translate. Otherwise it is a translation.
     """
     fix = f"Remove {path.parent} and repeat the command, which reads the sources again"
     other_name = SOURCE if is_bitext else TRANSLATION

@@ -25,11 +25,11 @@ from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from paraphrastic_hf.pipelines.stages import Stage
 
-FILES = "files.json"  # model and files of a folder of vectors
+FILES = "files.json"  # record of the model and the encoded files
 
 
 class Encode(Stage):
-    """Stage that encodes a file and writes the vectors to `NAME.npy`: float32, one row per line."""
+    """Stage that encodes the lines of a file and writes the vectors to `NAME.npy` in float32."""
 
     def __init__(
         self, files: Sequence[str], output: Path, model: str, *, normalize_embeddings: bool
@@ -60,13 +60,11 @@ class Encode(Stage):
 
 
 def vectors_path(output: Path, path: str) -> Path:
-    """Return the path of a file's vectors."""
     return output / f"{Path(path).name.partition('.')[0]}.npy"
 
 
 def check_settings(record: Path, wanted: dict[str, Any]) -> None:
-    """Record the settings of a new folder, or check that an existing folder has the same
-    settings."""
+    """Record the settings of a new folder, or raise an error if the record has other settings."""
     folder = record.parent
     if record.exists():
         begun = read_json(record)
@@ -94,7 +92,7 @@ def encode_files(
 
     Args:
         files: One or more files. Their names up to the first dot must differ.
-        make: How to run the tasks. Its number of `tasks` is replaced by the number of files.
+        make: How to run the tasks. `make.tasks` is ignored: there is one task per file.
 
     Returns:
         Number of files that are not yet encoded, because jobs of a cluster are still running.

@@ -1,8 +1,8 @@
 """Make a corpus from a recipe, or continue an interrupted run.
 
-The output folder holds the corpus in `data/` and rejected rows in `rejects/`, both in parquet. It
-also holds the card `README.md`, the results `corpus.json`, `recipe.yaml` and `logs/`. `work/` is
-removed at the end.
+The output folder holds the corpus in `data/` and rejected rows in `rejects/`, both in parquet, the
+card `README.md`, the results `corpus.json`, `recipe.yaml` and `logs/`. `work/` is removed at the
+end.
 """
 
 from __future__ import annotations
@@ -45,19 +45,12 @@ RECIPE, RECORD = "recipe.yaml", "corpus.json"
 CORPUS_FILES = ("data", "rejects", "logs", "work", "README.md", RECORD, RECIPE)
 START_AFRESH = "use another --output, or start afresh with --overwrite"
 ROW_KEYS = ("tasks", "block")  # keys of `make` that change the rows of a task
-SPEED_KEYS = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine: change no rows
+SPEED_KEYS = ("batch_tokens", "batch_size", "threads", "timeout")  # engine keys that keep the rows
 
 
 @dataclass(frozen=True)
 class StepCount:
-    """Row counts and time of a step, summed over the tasks.
-
-    Attributes:
-        step: Name of the step.
-        kept: Number of rows kept.
-        rejected: Number of rows rejected.
-        seconds: Time in seconds.
-    """
+    """Row counts and seconds of a step, summed over the tasks."""
 
     step: str
     kept: int
@@ -73,9 +66,8 @@ class Made:
         rows: Number of rows of the corpus.
         read: Number of pairs read from the sources.
         seconds: Duration of the call that completed the corpus.
-        steps: Result of each step.
         origins: Name, license and number of rows of each source.
-        unfinished: Tasks that are not complete, because jobs of a cluster are still running.
+        unfinished: Number of incomplete tasks, whose jobs are still running.
     """
 
     rows: int
@@ -125,7 +117,7 @@ def make_corpus(
         if unfinished:
             return Made(0, sum(counts), time.monotonic() - begun, [], [], len(unfinished))
         made = _finish(folder, recipe, sum(counts), stamp, begun)
-    logger.info("%s: %s of %s", folder, counted(made.rows, "row"), f"{made.read:,}")
+    logger.info("%s: %s from %s", folder, counted(made.rows, "row"), counted(made.read, "pair"))
     return made
 
 
@@ -158,7 +150,7 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
 
 
 def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
-    """Raise an error if a folder was begun with a recipe that gives other rows."""
+    """Raise an error if the folder was started with a recipe that gives other rows."""
     folder = record.parent
     try:
         old = corpus_recipe(read_mapping(record))
@@ -214,7 +206,7 @@ def _bar(folder: Path, counts: Sequence[int], progress: bool) -> Any:
 
 
 def step_counts(logs: Path, tasks: int) -> list[StepCount]:
-    """Return the result of each step, summed over the tasks."""
+    """Return row counts and seconds of each step, summed over the tasks."""
     found: list[StepCount] = []
     for task in range(tasks):
         path = logs / "stats" / f"{task:05d}.json"
@@ -248,7 +240,7 @@ def _count_of(stage: dict[str, Any]) -> StepCount:
 
 
 def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: float) -> Made:
-    """Finish a corpus: count the rows, write the card and, as the last file, `corpus.json`."""
+    """Count the rows, write the card and, as the last file, `corpus.json`."""
     steps = step_counts(folder / "logs", recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
     for path in visible_files(folder / "data", "*.parquet"):
@@ -278,10 +270,10 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
 
 
 def _read_record(folder: Path, stamp: Stamp) -> Made:
-    """Read the result of a finished corpus. Raise an error if it was made from other text."""
+    """Read the result of a finished corpus. Raise an error if its source text has changed."""
     try:
         found = read_json(folder / RECORD)
-        # records of older corpora lack the text
+        # Records of older corpora lack the key `text`.
         refuse_other_text(found.get("text", stamp), stamp, f"the corpus in {folder}", START_AFRESH)
         steps = [StepCount(**step) for step in found["steps"]]
         origins = [(name, license, count) for name, license, count in found["origins"]]

@@ -1,7 +1,7 @@
 """Mine sentence pairs from many files with the executors of `corpus make`.
 
-Neighbors are searched for each pair of files and joined before margins are computed. The resulting
-pairs are the same as from a single search over all files.
+One task searches one pair of files. The results are joined before margins are computed. A single
+search over all files would therefore give the same pairs.
 """
 
 from __future__ import annotations
@@ -31,19 +31,17 @@ from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from paraphrastic_hf.pipelines.stages import Stage
 
-RECORD = "mine.json"  # settings of a folder
+RECORD = "mine.json"  # record of the settings
 SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One file of a side.
+    """One text file of a side.
 
     Attributes:
-        file: Text file.
         vectors: File with the vectors, one row per line.
         store: Folder with the lines. `rows.npy` in it has the indices of the lines to search.
-        lines: Number of lines.
     """
 
     file: str
@@ -53,11 +51,11 @@ class Shard:
 
     @property
     def rows(self) -> np.ndarray:
-        """Indices of the lines to search, increasing."""
+        """Indices of the lines to search, in increasing order."""
         return np.asarray(np.load(self.store / "rows.npy"))
 
     def unit_rows(self) -> UnitRows:
-        """Return the vectors of these lines, memory-mapped."""
+        """Return the vectors of the lines to search, memory-mapped."""
         return UnitRows(np.load(self.vectors, mmap_mode="r"), self.rows, str(self.vectors))
 
 
@@ -67,8 +65,7 @@ Sides = tuple[list[Shard], list[Shard]]
 class Search(Stage):
     """Stage that finds the neighbors between two files, in both directions.
 
-    Args:
-        sides: Files of both sides. Each pair of files is a task.
+    Each pair of files from the two `sides` is a task.
     """
 
     def __init__(
@@ -102,7 +99,6 @@ class Search(Stage):
 
 
 def neighbors_path(folder: Path, first: int, second: int) -> Path:
-    """Return the path of the neighbors of two files."""
     return folder / f"{first:05d}-{second:05d}.npz"
 
 
@@ -113,7 +109,6 @@ class MinedShards:
     Attributes:
         COLUMNS: Columns of `rows`.
         pairs: Pairs of line indices, counted through all files of a side.
-        sides: Files of both sides.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
@@ -124,10 +119,7 @@ class MinedShards:
     sides: Sides
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Yield the pairs in blocks of some thousands, each with the columns `COLUMNS`.
-
-        Lines are counted from 1 within their file.
-        """
+        """Yield the pairs in blocks of thousands, as columns `COLUMNS`. Line numbers start at 1."""
         starts = [np.cumsum([0, *(shard.lines for shard in side)]) for side in self.sides]
         for begin in range(0, len(self.pairs.score), PAIRS_AT_A_TIME):
             part = Pairs(*(column[begin : begin + PAIRS_AT_A_TIME] for column in self.pairs))
@@ -166,20 +158,18 @@ def mine_shards(
 ) -> Iterator[MinedShards | int]:
     """Find sentence pairs with the same meaning between two sides of many files each.
 
+    The pairs are those that `mining.files.mine_lines` finds in the concatenated files. They may
+    differ only if more than k + 4 neighbors of a line have cosines that differ by rounding alone.
     Lines that are equal except for surrounding white space count as one sentence, at the first
-    position. Lines without text, or without a token known to the model, are in no pair. The pairs
-    are those that `mining.files.mine_lines` finds in the concatenated files. They may differ only
-    if more than k + 4 neighbors of a line have cosines that differ by rounding alone. If both sides
-    are the same folder, the best partner of a line is the line itself (or the first line with an
-    equal vector), unless `different` is set.
+    position. Lines without text or known tokens are in no pair.
 
     Args:
         source: Folder of vectors that `paraphrastic corpus encode` wrote.
-        target: Folder of the other side, encoded with the same model. May be the same folder.
+        target: Folder of the other side, encoded with the same model. If it is `source`, the best
+            partner of a line is the line itself unless `different` is set.
         output: Folder for lines, searches and pairs. Complete searches in it are reused. No other
             process may use the folder at the same time.
-        make: How to run the tasks. Its number of `tasks` is replaced by the number of pairs of
-            files.
+        make: How to run the tasks. `make.tasks` is ignored: there is one task per pair of files.
         k: Number of neighbors over which the margin is averaged, 1 or more.
         precision: Number format of the search, `float32` or `bfloat16`.
         memory: Megabytes that a task may use. The last step needs about 200 bytes per line of both
@@ -190,8 +180,8 @@ def mine_shards(
         threshold: Lowest score of a pair. None for no limit.
 
     Yields:
-        The pairs. If jobs of a cluster are still running or have failed, the number of incomplete
-        searches instead.
+        The pairs, or the number of incomplete searches if jobs of a cluster are running or have
+        failed.
     """
     options: dict[str, Any] = {
         "score": score,
@@ -301,7 +291,7 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
     for shard, start in zip(shards, starts, strict=False):
         begin, end = np.searchsorted(first, [start, start + shard.lines])
         lines = first[begin:end] - start
-        buffer = BytesIO()  # lines with a zero vector are left out
+        buffer = BytesIO()  # for the indices of lines with a nonzero vector
         np.save(buffer, UnitRows(np.load(shard.vectors, mmap_mode="r"), lines, shard.file).rows)
         write_bytes(shard.store / "rows.npy", buffer.getvalue())
     return shards
@@ -315,7 +305,6 @@ def _reset_lost(completions: Path, search: Path, others: int) -> None:
 
 
 def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any) -> Pairs:
-    """Join the results of all tasks and select pairs."""
     rows = [[shard.rows for shard in side] for side in sides]
     sizes = [[len(each) for each in side] for side in rows]
     if not (sum(sizes[0]) and sum(sizes[1])):
@@ -335,8 +324,7 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
 
 
 def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> Iterator[Neighbors]:
-    """Yield, for each file of a side, the neighbors of the file's lines in all files of the other
-    side."""
+    """For each file of a side, yield its lines' neighbors in all files of the other side."""
 
     def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):
@@ -359,6 +347,6 @@ def _hashes(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _line_numbers(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Convert line indices within each file to line indices through all files of a side."""
+    """Convert line indices within each file to indices through all files of a side."""
     starts = np.cumsum([0, *(shard.lines for shard in side)])
     return np.concatenate([each + start for each, start in zip(rows, starts, strict=False)])

@@ -1,7 +1,6 @@
 """Sentence pairs with parses, to train syntactically controlled paraphrase models (thesis, 6.2.2).
 
-The columns are sentence1, sentence2, tree1, tree2, in a TSV file or a dataset. SCPN learns to write
-sentence2 from sentence1 and tree2, and sentence1 from sentence2 and tree1.
+SCPN learns to write sentence2 from sentence1 and tree2, and sentence1 from sentence2 and tree1.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Row = tuple[str, str, str, str]
 
 @dataclass
 class PairParser:
-    """Parser of both sides of pairs that drops pairs unfit for training.
+    """Parser of both sides of sentence pairs. Pairs unfit for training are dropped.
 
     Attributes:
         keep_same: Keep pairs whose two parses are equal.
@@ -37,7 +36,7 @@ class PairParser:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def rows(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
-        """Yield both sentences and both trees of each kept pair. Repeated texts are parsed once."""
+        """Yield both sentences and trees of each kept pair. Repeated texts are parsed only once."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         found = dict(zip(texts, self.parser.parse(texts), strict=True))
         for first, second in pairs:

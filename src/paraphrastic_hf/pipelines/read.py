@@ -21,9 +21,8 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
 
     Args:
         path: A folder that `paraphrastic corpus make` or `Dataset.save_to_disk` wrote, a folder of
-            parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The two texts are
-            the columns `reference` and `translation`, or else two text columns found by
-            `find_layout`.
+            parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The texts are the
+            columns `reference` and `translation`, or else two columns found by `find_layout`.
         columns: Further columns to read.
 
     Yields:
@@ -46,10 +45,8 @@ def sample_rows(
 ) -> list[Row]:
     """Return a random sample of a corpus, in the order of the corpus.
 
-    Args:
-        path: As in `read_corpus`.
-        most: Maximum size of the sample. None for all rows.
-        columns: As in `read_corpus`.
+    `most` is the maximum size of the sample, or None for all rows. `path` and `columns` are as in
+    `read_corpus`.
     """
     choice = random.Random(seed)
     kept: list[tuple[int, Row]] = []
@@ -67,7 +64,7 @@ def sample_rows(
 
 
 def number_of(row: Row, column: str) -> float | None:
-    """Return the number in a column of a row, or None if it is empty."""
+    """Return the number in a column of a row, or None if the cell is empty."""
     value = row[column]
     try:
         return None if value is None or value == "" else float(value)
@@ -76,7 +73,7 @@ def number_of(row: Row, column: str) -> float | None:
 
 
 def numbers_of(column: str) -> Score:
-    """Return a function from rows to the numbers in a column, for use as a score (`Step.score`).
+    """Return a function from rows to the numbers in a column, for use as `Step.score`.
 
     Example:
         >>> numbers_of("score")([{"score": "0.5"}, {"score": None}])

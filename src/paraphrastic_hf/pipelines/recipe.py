@@ -1,7 +1,6 @@
 """Keys of a recipe that makes a corpus of paraphrases.
 
-Defaults follow ParaNMT as far as the thesis (4.3) states them: beam size 12 and only the best
-translation.
+Defaults follow ParaNMT (thesis, 4.3): beam size 12 and only the best translation.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class BitextArguments:
         "parquet files, relative to the data root",
     )
     dataset: DatasetArguments | None = argument(
-        None, help="corpus, instead of a path: {name: multi30k, config: en-fr}"
+        None, help="corpus to read instead of a path, such as {name: multi30k, config: en-fr}"
     )
     second: str | None = argument(None, help="text file aligned line by line with `path`")
     languages: list[str] | None = argument(
@@ -60,20 +59,18 @@ class BitextArguments:
         None, help="names or numbers of the two text columns (default: detected)"
     )
     name: str | None = argument(
-        None, help="name in the column `corpus` (default: name of the file or corpus)"
+        None, help="name of the source in the column `corpus` (default: name of the file or corpus)"
     )
     license: str = argument("not stated", help="license of the text, for the column `license`")
-    every: int = argument(1, help="step of the subsample: 10 takes every tenth pair", at_least=1)
-    max_pairs: int | None = argument(None, help="largest number of pairs", at_least=1)
+    every: int = argument(1, help="take every n-th pair", at_least=1)
+    max_pairs: int | None = argument(None, help="maximum number of pairs to take", at_least=1)
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Expand a source that is given as a path."""
         return {"path": str(value)}
 
     @property
     def title(self) -> str:
-        """Name for rows and messages."""
         if self.name is not None:
             return self.name
         if self.dataset is not None:
@@ -83,15 +80,13 @@ class BitextArguments:
 
 @dataclass(frozen=True)
 class CorpusData:
-    """Bitext of a corpus."""
-
     sources: list[BitextArguments] = argument(
-        [], help="files of sentence pairs, or mappings with `path`"
+        [], help="sources of sentence pairs: file names, or mappings with `path` or `dataset`"
     )
-    reference: str = argument("en", help="language of the references, and so of the corpus")
+    reference: str = argument("en", help="language of the corpus")
     max_bad_rows: float = argument(
         MAX_BAD_ROWS,
-        help="largest share of a source's rows that may be malformed; they are skipped",
+        help="maximum share of malformed rows in a source. They are skipped",
         at_least=0,
         at_most=1,
     )
@@ -99,12 +94,10 @@ class CorpusData:
 
 @dataclass(frozen=True)
 class EngineArguments:
-    """Translation engine, with the settings of beam search or sampling."""
-
     kind: str = argument(
         "ctranslate2",
-        help="ctranslate2 (Marian, M2M100, NLLB and others), transformers (any encoder-decoder or "
-        "generative model), apertium (rules), or command (program that translates line by line)",
+        help="translation engine: ctranslate2 (Marian, M2M100, NLLB and others), transformers "
+        "(any encoder-decoder or generative model), apertium (rules), or command (a program)",
         choices=("ctranslate2", "transformers", *PROGRAMS),
     )
     model: str | None = argument(
@@ -117,11 +110,11 @@ class EngineArguments:
         None, help="language of the lines, for multilingual models such as NLLB, M2M100, mBART"
     )
     to: str | None = argument(None, help="language to write, for multilingual models")
-    prefix: str = argument("", help="text put before every line, as T5 needs")
+    prefix: str = argument("", help="text prepended to every line, for T5")
     beams: int = argument(12, help="beam size", at_least=1, at_most=MOST_BEAMS)
     outputs: int = argument(
         1,
-        help="translations of each line: the best beams or samples, one row each",
+        help="number of translations per line, one row each",
         at_least=1,
         at_most=MOST_OUTPUTS,
     )
@@ -130,25 +123,25 @@ class EngineArguments:
         1.0, help="with sample: probability mass of nucleus sampling", above=0, at_most=1
     )
     temperature: float = argument(
-        1.0, help="with sample: temperature, lower for likelier tokens", above=0
+        1.0, help="with sample: temperature; lower values prefer likelier tokens", above=0
     )
     length_penalty: float = argument(
-        1.0, help="exponent of the length by which a beam's log-probability is divided"
+        1.0, help="divide a beam's log-probability by its length to this power"
     )
     max_tokens: int = argument(
         200, help="maximum length of a translation, in tokens", at_least=1, at_most=MOST_TOKENS
     )
     precision: str = argument(
         "int8",
-        help="ctranslate2: number format of the weights",
+        help="with ctranslate2: number format of the weights",
         choices=("int8", "int8_float32", "float16", "bfloat16", "float32"),
     )
     batch_tokens: int = argument(
-        1024, help="ctranslate2: tokens per batch. Raise it on a GPU", at_least=1
+        1024, help="with ctranslate2: tokens per batch. Raise it on a GPU", at_least=1
     )
-    batch_size: int = argument(64, help="transformers: lines per batch", at_least=1)
-    threads: int = argument(1, help="threads per worker", at_least=1)
-    timeout: float = argument(600.0, help="time limit of a block, in seconds", above=0)
+    batch_size: int = argument(64, help="with transformers: lines per batch", at_least=1)
+    threads: int = argument(1, help="number of threads per worker", at_least=1)
+    timeout: float = argument(600.0, help="time limit for a block of rows, in seconds", above=0)
 
 
 def split_command(command: str) -> list[str]:
@@ -161,8 +154,6 @@ def split_command(command: str) -> list[str]:
 
 @dataclass(frozen=True)
 class MakeArguments:
-    """Executor and division of the work."""
-
     executor: str = argument(
         "local",
         help="local (processes of this machine), slurm (jobs of a cluster) or ray (a running Ray "
@@ -171,27 +162,25 @@ class MakeArguments:
     )
     tasks: int = argument(
         16,
-        help="number of tasks; an interrupted corpus must be continued with the same number",
+        help="number of tasks. Do not change it when you continue an interrupted corpus",
         at_least=1,
         at_most=10_000,
     )
-    workers: int = argument(1, help="tasks that run at the same time", at_least=1)
-    block: int = argument(2000, help="rows per block that passes through the steps", at_least=1)
-    attempts: int = argument(
-        3, help="local: attempts at a task whose worker dies or hangs", at_least=1
-    )
+    workers: int = argument(1, help="number of tasks run in parallel", at_least=1)
+    block: int = argument(2000, help="number of rows that a step processes at a time", at_least=1)
+    attempts: int = argument(3, help="with local: maximum number of attempts at a task", at_least=1)
     patience: float = argument(
         1800.0,
-        help="local: time limit for a block, in seconds, after which the worker is killed",
+        help="with local: seconds without a finished block before a worker is killed",
         above=0,
     )
-    memory: float = argument(4.0, help="slurm, ray: memory per worker, in GB", above=0)
-    cpus: int = argument(1, help="slurm, ray: processors per worker", at_least=1)
-    gpus: int = argument(0, help="slurm, ray: GPUs per worker", at_least=0)
-    partition: str | None = argument(None, help="slurm: partition of the jobs")
-    time: str = argument("20:00:00", help="slurm: time limit of a job")
-    slurm: dict[str, Any] = argument({}, help="slurm: further options of sbatch")
-    address: str = argument("auto", help="ray: address of the cluster; local starts a new one")
+    memory: float = argument(4.0, help="with slurm, ray: memory per worker, in GB", above=0)
+    cpus: int = argument(1, help="with slurm, ray: processors per worker", at_least=1)
+    gpus: int = argument(0, help="with slurm, ray: GPUs per worker", at_least=0)
+    partition: str | None = argument(None, help="with slurm: partition of the jobs")
+    time: str = argument("20:00:00", help="with slurm: time limit of a job")
+    slurm: dict[str, Any] = argument({}, help="with slurm: further options of sbatch")
+    address: str = argument("auto", help="with ray: address of the cluster; local starts a new one")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,12 +188,12 @@ class CorpusRecipe:
     """Recipe of a corpus: bitext, engine, steps and execution."""
 
     kind: str = argument(CORPUS, help="kind of recipe", choices=(CORPUS,))
-    data: CorpusData = argument(CorpusData(), help="bitext")
+    data: CorpusData = argument(CorpusData(), help="sources of sentence pairs")
     engine: EngineArguments = argument(EngineArguments(), help="translation engine")
     steps: list[dict[str, Any]] = argument(
         [],
-        help="steps in order, each a name or {name: {keys}}, such as [translate, {overlap: "
-        "{at_most: 0.2}}]; `translate` runs the engine",
+        help="steps in order, such as [translate, {overlap: {at_most: 0.2}}]; `translate` runs "
+        "the engine",
     )
     make: MakeArguments = argument(MakeArguments(), help="executor and division of the work")
     seed: int = seed_argument()
@@ -246,17 +235,16 @@ class CorpusRecipe:
 
     @property
     def is_bitext(self) -> bool:
-        """Whether one side is translated. Otherwise the sources already have both sides."""
+        """Whether a step translates one side. Otherwise the sources already have both sides."""
         return any(TRANSLATE in each for each in self.steps)
 
     @property
     def dealt_by(self) -> str:
-        """Side whose hash determines the task of a row, so that exact duplicates get the same
-        task."""
+        """Side whose hash determines the task of a row. Exact duplicates get the same task."""
         return dealing_side(self._scoring_steps(), is_bitext=self.is_bitext) or REFERENCE
 
     def models(self) -> Iterator[tuple[str, str]]:
-        """Yield the key and the name of each model that the steps or a transformers engine use."""
+        """Yield key and name of each model of the steps, and of a transformers engine."""
         if self.is_bitext and self.engine.kind == "transformers":
             yield "engine.model", str(self.engine.model)
         for step in self._scoring_steps():
@@ -267,7 +255,7 @@ class CorpusRecipe:
         return make_steps([each for each in self.steps if TRANSLATE not in each])
 
     def _check_duplicates(self) -> None:
-        """Raise an error for several tasks if duplicates could be in different tasks."""
+        """Raise an error if there are several tasks and duplicates could be in different ones."""
         steps = self._scoring_steps()
         if dealing_side(steps, is_bitext=self.is_bitext) is None and self.make.tasks > 1:
             sides = [step.of for step in steps if isinstance(step, Duplicates)]
@@ -298,11 +286,7 @@ class CorpusRecipe:
 
 
 def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> CorpusRecipe:
-    """Read a recipe that makes a corpus and apply command-line overrides.
-
-    Args:
-        overrides: Alternating `--key value...` strings, as in `recipe.read_recipe`.
-    """
+    """Read a recipe that makes a corpus. `overrides` alternates `--key` and values."""
     mapping = read_mapping(find_recipe(path))
     if "kind" not in mapping:
         raise RecipeError(
@@ -319,7 +303,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
 
 
 def corpus_recipe(mapping: dict[str, Any]) -> CorpusRecipe:
-    """Build a recipe from plain YAML values. A step without keys may be a name."""
+    """Build a recipe from plain YAML values. A step without keys may be just its name."""
     steps = mapping.get("steps")
     if isinstance(steps, list):
         named = [{each: {}} if isinstance(each, str) else each for each in steps]

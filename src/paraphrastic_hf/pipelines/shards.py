@@ -15,7 +15,7 @@ from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.pipelines.deal import CORPUS, LICENSE
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
 
-LENGTHS = {REFERENCE: "reference_length", TRANSLATION: "translation_length"}  # words
+LENGTHS = {REFERENCE: "reference_length", TRANSLATION: "translation_length"}  # column names
 GROUP = 20_000  # rows per row group
 ORIGIN = (SOURCE, CORPUS, LICENSE)
 REJECT_SCHEMA = pa.schema(
@@ -35,7 +35,7 @@ def row_schema(scores: Sequence[str]) -> pa.Schema:
 
 
 class ShardWriter:
-    """Writer of the files of one task. The files appear together when all rows are written."""
+    """Writer of the parquet files of one task. Both files appear when all rows are written."""
 
     def __init__(self, output: Path, task: int) -> None:
         self._places = {
@@ -49,7 +49,7 @@ class ShardWriter:
     def __enter__(self) -> ShardWriter:
         for place in self._places.values():
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)  # of an earlier, failed attempt
+            place.unlink(missing_ok=True)  # remove files of a failed attempt
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -1,7 +1,7 @@
 """Stages of a task in datatrove: reading, translation, one stage per step, writing.
 
-Stages pass on blocks of rows, because encoders and translation models are fast only on many rows. A
-stage moves rows that fail to the block's rejects, with the step, score and reason.
+Stages pass on blocks of rows, because models are fast only on many rows. Rows that fail become the
+block's rejects, with the step, score and reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 KEPT, REJECTED = "kept", "rejected"
 TRANSLATION_SCORE = "translation_score"
-LINES_OF_A_TASK = 2**40  # an upper bound, so that tasks never share random numbers
+LINES_OF_A_TASK = 2**40  # upper bound. It keeps tasks from sharing random numbers
 EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
 
 
@@ -57,8 +57,7 @@ Blocks = Iterator[Block]
 class Stage(PipelineStep):
     """Base of stages. It counts kept rows, rejected rows and seconds.
 
-    Attributes:
-        listener: Called with the number of rows of each finished block. Set in workers.
+    Workers set `listener` to send the number of rows of each finished block.
     """
 
     type = "corpus"
@@ -69,7 +68,6 @@ class Stage(PipelineStep):
         super().__init__()
 
     def report(self, rows: int) -> None:
-        """Report a finished block to the parent process."""
         if Stage.listener is not None:
             Stage.listener(rows)
 
@@ -79,11 +77,7 @@ class Stage(PipelineStep):
 
 
 class Read(Stage):
-    """Read the rows of a task in blocks.
-
-    Args:
-        block: Rows per block, at least 1.
-    """
+    """Stage that reads the rows of a task in blocks of `block` rows."""
 
     def __init__(
         self,
@@ -116,12 +110,11 @@ class Read(Stage):
 
 @lru_cache(maxsize=1)
 def _engine(arguments: EngineArguments, seed: int, work: Path) -> Engine:
-    """Return the engine of a worker, loaded once for all its tasks."""
     return make_engine(arguments, seed=seed, work=work)
 
 
 class Translate(Stage):
-    """Run the engine: one row for each translation. Rows without any translation are rejected."""
+    """Stage that translates: one row per translation. Rows without a translation are rejected."""
 
     def __init__(self, engine: EngineArguments, seed: int, work: Path) -> None:
         super().__init__(TRANSLATE)
@@ -159,11 +152,7 @@ class Translate(Stage):
 
 
 class Judge(Stage):
-    """Run a step: write the score to the step's column, and reject rows with a score out of bounds.
-
-    Args:
-        step: The step. It remembers rows (for duplicates) only within a task.
-    """
+    """Stage of a step: stores each row's score and rejects rows with a score out of bounds."""
 
     def __init__(self, step: Step) -> None:
         super().__init__(step.name)
@@ -217,7 +206,7 @@ def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
 
 
 class Write(Stage):
-    """Write one parquet file of kept rows and one of rejected rows, complete or not at all."""
+    """Stage that writes one parquet file of kept rows and one of rejected rows."""
 
     def __init__(self, output: Path) -> None:
         super().__init__("write")

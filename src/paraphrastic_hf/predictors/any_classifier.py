@@ -1,6 +1,4 @@
-"""Loader of classifiers of this package and of transformers, for adversarial examples (thesis,
-6.5).
-"""
+"""Loader of classifiers of this package or transformers, for adversarial examples (thesis, 6.5)."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from paraphrastic_hf.predictors.predict import SentencePredictor
 
 logger = logging.getLogger(__name__)
 
-UNKNOWN = 1_000_000  # tokens; larger limits mean no limit
+UNKNOWN = 1_000_000  # a limit of at least this many tokens means no limit
 Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
 
 
@@ -32,9 +30,6 @@ def load_classifier(
         name: Directory or Hub repository of a classifier, of this package or of transformers.
         labels: Labels that the model must be able to predict.
         trust_remote_code: Whether to allow Python code from the model's repository to run.
-
-    Raises:
-        ModelError: The model is not a classifier, or cannot predict one of the labels.
     """
     classify: Any
     try:
@@ -65,7 +60,7 @@ def _kind_of(name: str) -> str:
 
 
 def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
-    """Load a transformers text-classification pipeline. Also return its labels."""
+    """Load a transformers text-classification pipeline. Return a classifier and its labels."""
     from transformers import pipeline
 
     directory = local_directory(name)
@@ -83,7 +78,7 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
         cut = sum(len(each) > most for each in ids) if most is not None else 0
         if cut:
             logger.warning(
-                "%s of %s are cut at %s tokens, the limit of %s",
+                "Cut %s of %s at %s tokens, the maximum length of %s",
                 f"{cut:,}",
                 counted(len(given), "text"),
                 f"{most:,}",
@@ -101,9 +96,7 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
 
 
 def _most_tokens(loaded: Any) -> int | None:
-    """Return the maximum number of tokens that a pipeline's tokenizer and position embeddings
-    allow, or None.
-    """
+    """Return the maximum number of tokens that a pipeline can read, or None for no limit."""
     limits = [loaded.tokenizer.model_max_length]  # about 1e30 if unknown
     limits += [getattr(loaded.model.config, "max_position_embeddings", None) or UNKNOWN]
     for module_name, module in loaded.model.named_modules():

@@ -3,7 +3,7 @@
     b(i, j) = s(i, j) + max_k b(i, k) + b(k, j),   b(i, i + 1) = s(i, i + 1)
 
 s is the score of a span's best label. b is the score of the best binary tree over the span. A span
-may have no label, which scores 0. Removing such spans turns a binary tree into a tree of any arity.
+without a label scores 0 and is removed from the binary tree afterwards.
 """
 
 from __future__ import annotations
@@ -20,23 +20,11 @@ from paraphrastic_hf.syntax.parse_tree import Tree
 from paraphrastic_hf.syntax.spans import tree_of_spans
 from paraphrastic_hf.text.sentences import Sentences
 
-MOST_SPANS = 200_000  # spans of a batch with padding, unless it is a single sentence
+MOST_SPANS = 200_000  # maximum number of spans in a batch of several sentences, with padding
 
 
 def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64) -> list[Tree]:
-    """Return the best tree of every sentence, without dropout.
-
-    Args:
-        model: Any parser. Its training mode is restored afterwards.
-        corpus: Sentences of at least one word, tokenized for the model's word encoder.
-        batch_size: Maximum number of sentences per batch, at least 1.
-
-    Returns:
-        A tree with a root for each sentence.
-
-    Raises:
-        ValueError: `batch_size` is below 1.
-    """
+    """Return the best tree of every sentence under a root, without dropout."""
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     found: dict[int, Tree] = {}
@@ -48,9 +36,7 @@ def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64
 
 
 def _batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
-    """Yield batches of sentence indices, sorted by length. `MOST_SPANS` limits the spans in a
-    batch.
-    """
+    """Yield batches of sentence indices, sorted by length, with at most `MOST_SPANS` spans."""
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -93,7 +79,7 @@ def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Args:
         scores: Score s of each span, (batch, words + 1, words + 1) float32. Entry i, j is the span
-            of words i to j - 1. Entries beyond the end of a sentence do not affect its own spans.
+            of words i to j - 1.
 
     Returns:
         The best split k of every span, and the score b of its best binary tree, both (batch, words
@@ -128,14 +114,12 @@ def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bracketing(splits: np.ndarray, words: int) -> list[tuple[int, int]]:
-    """Return the spans of a sentence's best binary tree, top-down and from left to right.
+    """Return start and end of the 2 words - 1 spans of a sentence's best binary tree.
+
+    They are in order from top to bottom and from left to right.
 
     Args:
         splits: Best splits from `best_splits` for one sentence, (words + 1, words + 1) or larger.
-        words: Number of words in the sentence, at least 1.
-
-    Returns:
-        Start and end of each span. There are 2 words - 1 spans.
 
     Example:
         >>> bracketing(np.full((3, 3), 1), 2)

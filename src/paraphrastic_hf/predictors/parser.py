@@ -15,7 +15,7 @@ from paraphrastic_hf.syntax.treebank_words import treebank_words
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
-QUOTES = {"``": '"', "''": '"'}  # as in training (`corpora/readers/syntax.py`)
+QUOTES = {"``": '"', "''": '"'}  # replaced in training too (`corpora/readers/syntax.py`)
 
 
 class SentenceParser(SavedModel):
@@ -104,7 +104,7 @@ class SentenceParser(SavedModel):
 
 
 def with_words(tree: Tree, words: Sequence[str]) -> Tree:
-    """Return a copy of a tree with its words replaced. `words` has one word per leaf."""
+    """Return a copy of a tree with its words replaced, one word per leaf."""
     left = iter(words)
 
     def walk(node: Tree) -> Tree:

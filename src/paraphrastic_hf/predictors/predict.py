@@ -1,8 +1,4 @@
-"""`SentencePredictor`: predicts scores or labels with a supervised model and its tokenizer.
-
-An example is a text or a pair of texts. Training also uses the functions that compute logits from
-token ids.
-"""
+"""`SentencePredictor`: predicts scores or labels with a supervised model and its tokenizer."""
 
 from __future__ import annotations
 
@@ -31,9 +27,9 @@ def padded_sides(
     """Return the padded inputs of selected examples, one mapping for each text of an example.
 
     Args:
-        sides: Token ids of the only text of every example, or of its first and second text.
+        sides: Token ids of the texts, or of the first and the second texts of pairs.
         which: Indices of the examples, (batch,).
-        max_length: Length in tokens that texts are cut at. None for no limit.
+        max_length: Maximum number of tokens per text. Longer texts are cut. None for no limit.
 
     Returns:
         `input_ids` and `attention_mask` of each side, (batch, seq). Pairs also have
@@ -48,9 +44,7 @@ def padded_sides(
 
 
 def joined(inputs: Sequence[Arrays], device: torch.device) -> dict[str, Tensor]:
-    """Concatenate the outputs of `padded_sides` into one sequence per example. Padding in between
-    is masked.
-    """
+    """Concatenate the outputs of `padded_sides` into one sequence per example."""
     return {
         name: torch.from_numpy(np.concatenate([side[name] for side in inputs], 1)).to(device)
         for name in inputs[0]
@@ -67,13 +61,8 @@ def predict_logits(
     """Compute the logits of every example without dropout, (examples, outputs) float32.
 
     Args:
-        model: Any supervised model of texts. Its training mode is restored afterwards.
-        sides: Token ids of the only text of every example, or of its first and second text.
-        batch_size: Maximum number of examples per batch, at least 1.
-        max_length: Length in tokens that texts are cut at. None for no limit.
-
-    Raises:
-        ValueError: `batch_size` is below 1.
+        sides: Token ids of the texts, or of the first and the second texts of pairs.
+        max_length: Maximum number of tokens per text. Longer texts are cut. None for no limit.
     """
     lengths = np.sum([np.diff(side.offsets) for side in sides], 0)
     output = np.zeros((len(lengths), model.config.num_labels), np.float32)

@@ -40,8 +40,8 @@ class Tagger(SavedModel):
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """Predict the tag of every word.
 
-        The tag of a word without known tokens is predicted from its context. Sentences longer than
-        `model.config.max_words` are tagged in pieces of that length.
+        A word without known tokens is tagged by its context. Sentences longer than
+        `model.config.max_words` are tagged in pieces.
 
         Args:
             sentences: Lists of words, tokenized as in the training corpus.
@@ -71,19 +71,9 @@ class Tagger(SavedModel):
 def predict_tags(
     model: TaggerModel, corpus: Sentences, *, batch_size: int = 100
 ) -> list[list[str]]:
-    """Predict the tag of every word, without dropout.
+    """Predict the tag of every word of each sentence, without dropout.
 
-    Args:
-        model: Any tagging model. Its training mode is restored afterwards.
-        corpus: Sentences tokenized for the model's word encoder, each of at most `config.max_words`
-            words.
-        batch_size: Maximum number of sentences per batch, at least 1.
-
-    Returns:
-        A list of tags for each sentence, one per word.
-
-    Raises:
-        ValueError: `batch_size` is below 1.
+    Sentences have at most `config.max_words` words.
     """
     names = model.config.id2label
     found: list[list[str]] = [[] for _ in range(len(corpus))]

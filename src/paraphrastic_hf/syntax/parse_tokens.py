@@ -1,8 +1,7 @@
 """Conversion of trees to the tokens that models read and write (thesis, 6.2.2): `(S (NP ) (VP ) )`.
 
-A node becomes two tokens: the opening bracket with the label, and the closing bracket. The released
-code makes the opening bracket and the label separate tokens. The vocabulary is fixed to
-`parse_tree.LABELS`, so all models share it.
+A node becomes two tokens: the opening bracket with the label, and the closing bracket. In the
+released code the opening bracket and the label are separate tokens.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 CLOSE = ")"
-SEPARATOR = "<sep>"  # between source and template, for a model with one input
+SEPARATOR = "<sep>"  # token between source and template, for a model with one input
 
 
 def parse_tokenizer() -> MarkedTokenizer:
-    """Return the tokenizer of trees. Its vocabulary is fixed.
+    """Return the tokenizer of trees, with the fixed vocabulary `parse_tree.LABELS`.
 
     Example:
         >>> tokenizer = parse_tokenizer()
@@ -55,9 +54,7 @@ def parse_text(tree: Tree) -> str:
 def checked_tree(text: str) -> Tree:
     """Read a bracketed tree from any treebank or parser and normalize it for the models.
 
-    Raises:
-        DataError: The text is not a tree, brackets do not match, a label is unknown, or the tree
-            has a single node.
+    Unknown labels and trees with a single node raise an error.
 
     Example:
         >>> print(checked_tree("(TOP (S (NP-SBJ (PRP She)) (VP (VBD drove))))"))
@@ -75,9 +72,7 @@ def checked_tree(text: str) -> Tree:
 
 
 def with_template(source: str, template: str) -> str:
-    """Join a source and the tokens of its template into the input of a stock encoder-decoder.
-
-    `template` is empty if there is none.
+    """Join a source and the tokens of a template (or "") into one input.
 
     Example:
         >>> with_template("she drove home .", "(S (NP ) (VP ) )")

@@ -1,7 +1,7 @@
 """Constituency trees: reading, normalizing, linearizing and cutting to templates (thesis, 6.2.2).
 
-A node has a label and either children or a word. A node with neither is one whose children were cut
-off. Trees are written as in the Penn Treebank, under a `ROOT` that does not count as a level.
+A node has a label and either children or a word. A node has neither if its children were cut off.
+Trees are written as in the Penn Treebank, under a `ROOT` that does not count as a level.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from paraphrastic_hf.errors import DataError, nearest
 
 ROOT = "ROOT"
 ROOTS = frozenset({"", ROOT, "TOP", "S1"})  # names of the root in treebanks and parsers
-DEEPEST = 200  # levels, well below Python's recursion limit
+DEEPEST = 200  # maximum number of levels, well below Python's recursion limit
 TEMPLATE_DEPTH = 2
 
 PHRASE_NAMES = """
@@ -28,7 +28,7 @@ PHRASES, WORD_TAGS = frozenset(PHRASE_NAMES.split()), frozenset(TAG_NAMES.split(
 PUNCTUATION = frozenset(["#", "$", "''", "``", ",", ".", ":", "-LRB-", "-RRB-"])
 LABELS = PHRASES | WORD_TAGS | PUNCTUATION | {ROOT}
 
-# Labels of other treebanks and parsers that the Penn Treebank does not have.
+# Labels of other treebanks and parsers -> closest label of the Penn Treebank
 RENAMED = {
     **{"HYPH": ":", "NFP": ":", "DASH": ":", "ADD": "NN", "GW": "NN", "AFX": "JJ", "XX": "FW"},
     **{"NML": "NP", "NPP": "NP", "JJP": "ADJP", "META": "X", "EDITED": "X", "PRP-S": "PRP$"},
@@ -47,7 +47,7 @@ class Tree:
     Attributes:
         label: Label of the phrase, or part of speech of the word.
         children: Child nodes, in order. Empty for a word, or if the children were cut off.
-        word: Word of a leaf, as in the text. Brackets are not escaped.
+        word: Word of a leaf. Brackets are not escaped.
 
     Example:
         >>> tree = read_tree("(ROOT (S (NP (PRP She)) (VP (VBD drove)) (. .)))")
@@ -62,9 +62,7 @@ class Tree:
     word: str | None = None
 
     def __str__(self) -> str:
-        """Return the tree in one line with words, as in the Penn Treebank. Brackets in words become
-        `-LRB-` and the like.
-        """
+        """Return the tree in one line with words. Brackets in words become `-LRB-` and so on."""
         text, before = [], ""
         for token in self.tokens(words=True):
             is_apart = token == "(" or before not in ("(", ")")
@@ -79,7 +77,6 @@ class Tree:
         return hash(self._key())
 
     def _key(self) -> tuple[tuple[str, str | None, int], ...]:
-        """Return a key for comparing and hashing trees without recursion."""
         return tuple((node.label, node.word, len(node.children)) for node in self.nodes())
 
     def linear(self) -> str:
@@ -87,9 +84,7 @@ class Tree:
         return "".join(self.tokens())
 
     def tokens(self, *, words: bool = False) -> list[str]:
-        """Return brackets and labels as separate strings.
-
-        With `words`, the words are included, with escaped brackets.
+        """Return brackets and labels, and, if `words` is set, the words with escaped brackets.
 
         Example:
             >>> Tree("S", (Tree("NP"), Tree("VP"))).tokens()
@@ -121,7 +116,6 @@ class Tree:
         return [(node.label, node.word) for node in self.nodes() if node.word is not None]
 
     def words(self) -> list[str]:
-        """Return the words, in order."""
         return [node.word for node in self.nodes() if node.word is not None]
 
     @property
@@ -134,7 +128,7 @@ class Tree:
 
     @property
     def top(self) -> Tree:
-        """The single child of the root, or the tree itself if there is no such child."""
+        """Single child of the root. For a tree without a root, the tree itself."""
         is_wrapped = self.label in ROOTS and len(self.children) == 1
         return self.children[0] if is_wrapped else self
 
@@ -170,8 +164,8 @@ def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
 
 
 def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
-    """Build a tree from brackets, labels and words. `shown` is the tree's name in messages."""
-    labels: list[str] = []  # of the nodes that are open
+    """Build a tree from brackets, labels and words. Messages show `shown` as the tree's name."""
+    labels: list[str] = []  # labels of nodes without their closing bracket
     words: list[str | None] = []
     children: list[list[Tree]] = [[]]
     for place, piece in enumerate(pieces):
@@ -180,7 +174,7 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
             raise DataError(f"{shown} has unbalanced brackets: {what} after the last bracket")
         if piece == "(":
             if words and words[-1] is not None:
-                raise DataError(f"{shown} has the word {words[-1]!r} beside a phrase in one node")
+                raise DataError(f"{shown} has a node with the word {words[-1]!r} and a phrase")
             follower = pieces[place + 1 : place + 2]
             if labels and follower in ([], ["("], [")"]):
                 raise DataError(f"{shown} has a bracket without a label")
@@ -207,7 +201,7 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
 
 
 def check_labels(tree: Tree, labels: Iterable[str], shown: str = "The tree") -> None:
-    """Raise `DataError` for an unknown label. `shown` is the tree's name in messages."""
+    """Raise `DataError` for an unknown label. Messages show `shown` as the tree's name."""
     known = frozenset(labels)
     for node in tree.nodes():
         if node.label not in known:
@@ -237,9 +231,7 @@ def template(tree: Tree) -> Tree:
 
 
 def same_template(first: Tree, second: Tree) -> bool:
-    """Return whether the templates of two trees are equal: the top two levels, ignoring a root.
-
-    This is the exact template match of thesis 6.4.2.
+    """Return whether two trees have equal templates (exact template match, thesis 6.4.2).
 
     Example:
         >>> same_template(read_tree("(ROOT (S (NP (PRP I)) (VP)))"), read_tree("(S(NP)(VP))"))
@@ -253,11 +245,7 @@ def normalized(tree: Tree) -> Tree:
 
     Traces are removed, and so are phrases that contain only traces. Labels such as `NP-SBJ-1`,
     `NP=2` or `ADVP|PRT` are cut to their first part. Labels outside the Penn Treebank are replaced
-    by the closest Penn Treebank label. The root becomes `ROOT`, and is added if missing. The
-    resulting labels are in the vocabulary of the released code, `ptb_tagset.txt`.
-
-    Raises:
-        DataError: The tree contains only traces.
+    by the closest Penn Treebank label. The root becomes `ROOT`, and is added if missing.
 
     Example:
         >>> tree = read_tree("( (S (NP-SBJ-1 (NN Time)) (VP (VBZ flies) (NP (-NONE- *-1)))))")

@@ -13,12 +13,12 @@ EMPTY, TOO_LONG, FAILED = "empty", "too long", "not parsed"
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """A parsed line: its tree, or the reason why it has none.
+    """A parsed line: its tree, or the reason why parsing failed.
 
     Attributes:
-        words: Words of the line, as the parser split it.
+        words: Words into which the parser split the line.
         tree: Tree under `ROOT`. A bare `ROOT` if parsing failed.
-        problem: `empty`, `too long`, `not parsed`, or "" if there is a tree.
+        problem: `empty`, `too long` or `not parsed`, or "" if parsing succeeded.
     """
 
     words: list[str]

@@ -1,7 +1,6 @@
 """Conversion between constituency trees and labeled spans, the training data of a span parser.
 
-A chain of phrases over the same words becomes one span. Its label joins the labels of the phrases
-with `+`, top first. The root is not a phrase.
+A unary chain becomes one span. Its label joins the labels of the phrases with `+`, top first.
 """
 
 from __future__ import annotations
@@ -16,12 +15,9 @@ CHAIN = "+"
 
 @dataclass(frozen=True)
 class SpanTree:
-    """A constituency tree as labeled spans.
+    """A constituency tree as words, tags and labeled spans.
 
-    Attributes:
-        words: Words of the sentence.
-        tags: Part of speech of each word.
-        phrases: Start, end (exclusive) and label of every span, outer spans first.
+    `phrases` are the start, end (exclusive) and label of every span, outer spans first.
     """
 
     words: list[str]
@@ -70,11 +66,7 @@ def tree_of_spans(
 ) -> Tree:
     """Build the tree of a sentence from its spans, under a root.
 
-    Args:
-        words: Words of the sentence, at least 1.
-        tags: Part of speech of each word.
-        phrases: As in `SpanTree`: outer spans first, then left to right. No two cover the same
-            words.
+    `phrases` are spans as in `SpanTree`, outer spans first, then left to right.
 
     Example:
         >>> print(tree_of_spans(["Go", "home"], ["VB", "RB"], [(0, 2, "S+VP"), (1, 2, "ADVP")]))

@@ -8,15 +8,11 @@ from paraphrastic_hf.syntax.parse_tree import Tree
 
 
 def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int:
-    """Return the minimum number of insertions, deletions and renamings of nodes that turn one tree
-    into the other.
+    """Return the minimum number of node insertions, deletions and renamings between two trees.
 
-    The children of a deleted node take its place, in order. Each tree contributes a factor to the
-    running time: its number of nodes times the smaller of its depth and its number of leaves.
+    The children of a deleted node take its place, in order.
 
     Args:
-        first: A tree.
-        second: The tree to compare with.
         words: Count words as nodes below their parts of speech. If False, compare only labels, as
             the published evaluations of syntactic control do.
 
@@ -74,7 +70,7 @@ class _Numbered:
 
 
 def _between(one: _Numbered, other: _Numbered, i: int, j: int, distance: list[list[int]]) -> None:
-    """Fill in the distances between subtrees whose leftmost leaves are those of nodes i and j."""
+    """Fill in distances between subtrees with the leftmost leaves of nodes i and j."""
     start, begin = one.leftmost[i], other.leftmost[j]
     width = j - begin + 2
     before = list(range(width))

@@ -1,7 +1,7 @@
 """Penn Treebank word splitting: punctuation marks are separate words, contractions are two words.
 
-Text that is already split stays unchanged. Hyphens within words are not split, quotes are kept as
-written, and brackets are not escaped.
+Text that is already split stays unchanged. Hyphens within words are not split, and quotes and
+brackets are kept as written.
 """
 
 from __future__ import annotations

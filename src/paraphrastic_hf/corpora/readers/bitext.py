@@ -1,6 +1,6 @@
 """Builders of bitext: your own files, the OPUS corpora, CzEng, Gigaword, Multi30k, dictionaries.
 
-A configuration is a pair of languages. The columns have the names of the languages.
+A configuration is a pair of languages, which are also the names of the columns.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
 
 @dataclass
 class BitextConfig(TextFilterConfig):
-    """Options of bitext. `min_words=5, max_words=100` is the thesis's filter (5.6.2).
+    """Options of bitext. The thesis filters with `min_words=5, max_words=100` (5.6.2).
 
-    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows that may be
-    skipped, 0 to 1.
+    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows to skip, 0 to 1.
     """
 
     bad_rows: str = "skip"
@@ -51,7 +50,7 @@ class BitextCorpus(Corpus):
         return bitext(*self.languages())
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
-        """Yield rows in the form of `io/pairs.py`."""
+        """Yield `(place, texts)` or `(place, reason)` for each row, as in `io/pairs.py`."""
         raise NotImplementedError
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
@@ -142,9 +141,9 @@ class Multi30k(BitextCorpus):
 
 
 class Freedict(BitextCorpus):
-    """Words and phrases of FreeDict's dictionaries, one row for each translation.
+    """Words and phrases of FreeDict's dictionaries in both directions, one row per translation.
 
-    Reads the dictionaries of both directions, if found, and drops repeated pairs.
+    Repeated pairs are dropped.
     """
 
     NAME = "freedict"

@@ -1,7 +1,6 @@
-"""Readers of bitext files: two aligned text files (Moses), TSV and TMX, in a folder or an OPUS zip.
+"""Readers of bitext files: aligned text files, TSV and TMX, in a folder or an OPUS zip.
 
-Every reader yields `(place, texts)` for a good row and `(place, reason)` for a bad row
-(`io/pairs.py`).
+They yield `(place, texts)` for a good row and `(place, reason)` for a bad row (`io/pairs.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from paraphrastic_hf.io.lines import PACKED, READ_ERRORS, open_lines
 from paraphrastic_hf.io.pairs import Harmless, iterate_rows
 
 Pairs = Iterator[tuple[str, "list[str] | str"]]
-LONGEST_HEAD = 1000  # bytes that contain the XML declaration
+LONGEST_HEAD = 1000  # number of first bytes searched for the XML declaration
 NATIVE_CODES = frozenset(["bpt", "ept", "ph", "it", "ut"])  # TMX 1.4b: formatting codes, not text
 Found = TypeVar("Found")
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -29,8 +28,8 @@ XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
     """Yield the translation units of a TMX file that have both languages.
 
-    `en` matches any region. `en_gb` matches `en-GB`, or a variant without region if there is no
-    `en-GB`. If two variants of a unit match both languages, the first variant is used for `first`.
+    `en` matches any region. `en_gb` prefers `en-GB` and otherwise takes a variant without region.
+    If two variants of a unit match both languages, the first variant is used for `first`.
     """
     number, encoding = 0, "utf-8"
     with open_lines(path) as file:
@@ -51,7 +50,7 @@ def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
                     sides or Harmless(f"without {first} and {second}"),
                 )
                 if body is not None:
-                    body.clear()  # or memory would grow with the file
+                    body.clear()  # otherwise memory would grow with the file
         except DataError:
             raise
         except (ElementTree.ParseError, ValueError, LookupError, *READ_ERRORS) as error:
@@ -108,9 +107,9 @@ def _code(language: str) -> str:
 def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
     """Find and read the bitext of two languages in a folder.
 
-    For the languages `en` and `fr`, this looks for `*.en` with `*.fr`, such as OPUS's
-    `Corpus.en-fr.en`, then for a `.tmx` or `.tsv` file. The name of a TSV file may give the order
-    of its columns (`a.en-fr.tsv`). Case does not matter, and names may end in .gz, .xz or .bz2.
+    For the languages `en` and `fr` the files are `*.en` with `*.fr`, or else a `.tmx` or `.tsv`
+    file. The name of a TSV file may give the order of its columns (`a.en-fr.tsv`). Case does not
+    matter, and names may end in .gz, .xz or .bz2.
     """
     root = folder.roots[0]
     if root.is_file():

@@ -1,8 +1,7 @@
 """Development pairs that are in no reported test set.
 
-STS-B dev shares 1,131 of its 1,500 pairs with STS 2012-2016. `reported_pairs.json` records the
-pairs to leave out, so that the result does not depend on which test sets are available. To write
-the file again, run `python -m tests.corpora.test_clean_development`.
+STS-B dev shares 1,131 of its 1,500 pairs with STS 2012-2016. `reported_pairs.json` lists the pairs
+to leave out. `python -m tests.corpora.test_clean_development` writes it.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ READERS = {"stsb": benchmark_rows, "sick": relatedness_rows, "annotated_ppdb": a
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
-    """Return a key that is equal for all copies of a pair.
-
-    It ignores case, punctuation, spaces and the order of the texts, which differ between releases.
+    """Return a key that ignores the case, punctuation, spaces and order of a pair's texts.
 
     Example:
         >>> pair_key("A man isn't singing.", "the man sings") == pair_key(
@@ -45,8 +42,7 @@ def pair_digest(first: str, second: str) -> str:
 
 @cache
 def reported_pairs() -> frozenset[str]:
-    """Return the digests of those pairs of the three sets that are also used for testing or
-    training."""
+    """Return the digests of pairs that are also used for testing or training."""
     text = files("paraphrastic_hf.corpora.records").joinpath(RECORD).read_text(encoding="utf-8")
     return frozenset(json.loads(text))
 

@@ -8,10 +8,9 @@ one per line:
     1. fuente, pelvis
     2. (deep) cuenco
 
-Otherwise dictionaries differ, so text that may not be a translation is left out: brackets, cross
-references, examples, notes, and explanations of more than `MAX_WORDS` words. WikDict's
-dictionaries, made from Wiktionary, have the definition of a sense on the lines below its
-translations:
+Text that may not be a translation is left out: brackets, cross references, examples, notes, and
+explanations of more than `MAX_WORDS` words. WikDict's dictionaries have the definition of a sense
+on the lines below its translations:
 
     Alper /"alper/ <pn>
     1. Alps
@@ -36,7 +35,7 @@ _DIGITS = {
     for value, digit in enumerate(string.ascii_uppercase + string.ascii_lowercase + "0123456789+/")
 }
 _ABOUT = ("00-database", "00database")  # entries that describe the dictionary
-_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # in the description: senses have definitions
+_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # a description with this name: senses have definitions
 _PRONOUNCED = re.compile(r"\s/.*/")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|\{[^{}]*\}")
 _NUMBER, _NEXT = re.compile(r"^\s*\d+\.\s*"), re.compile(r"\s\d+\.\s*$")
@@ -67,13 +66,7 @@ FREEDICT = dict(re.findall(r"(\w+)\s+(\w+)", _CODES))  # two-letter codes to Fre
 
 
 def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield `(place, [headword, translation])` for every translation of a dictionary, in order.
-
-    Removes Arabic vowel marks, which running text lacks.
-
-    Args:
-        index: The `.index` file.
-    """
+    """Yield `(place, [headword, translation])` for each translation of a dictionary, in order."""
     texts = entries(index)
     has_definitions = _DEFINES in texts[:_ABOUT_LENGTH]
     read: set[tuple[int, int]] = set()
@@ -115,11 +108,7 @@ def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[st
 
 
 def _first_lines(senses: Sequence[str]) -> Iterator[str]:
-    """Yield the line with the translations of each sense.
-
-    From the second sense on, this line begins with the number of the sense. A line of a definition
-    may begin with a number too, but not with the next sense's number.
-    """
+    """Yield the line with the translations of each sense. Later senses begin with their number."""
     expected = 1
     for place, sense in enumerate(senses):
         if place == 0 or (expected > 1 and sense.startswith(f"{expected}.")):
@@ -153,8 +142,7 @@ def _number(digits: str) -> int:
 
 
 def entries(index: Path) -> bytes:
-    """Return all entries of a dictionary as unpacked text. The description of the dictionary comes
-    first."""
+    """Return all entries of a dictionary as unpacked text, with its description first."""
     for path in (index.with_suffix(".dict.dz"), index.with_suffix(".dict")):
         if path.is_file():
             try:

@@ -1,10 +1,9 @@
 """Hard STS: STS pairs with misleading word order and word choice (thesis, 5.6.3, Tables 47 to 49).
 
-The symmetric word error rate is computed on lower-cased Moses tokens, and ranked among all 13,294
-pairs of STS 2012-2016. Equal rates share their mean rank. Hard+ has pairs with gold scores 4 to 5
-and an error rate in the top fifth. Hard- has pairs with gold scores 0 to 1 and an error rate in the
-bottom fifth. The names follow Table 47 and the released lists (the text of 5.6.3 swaps them). The
-rows of Table 49 count repeated pairs with equal scores once.
+The symmetric word error rate of lower-cased Moses tokens is ranked among all 13,294 pairs of STS
+2012-2016. Hard+ has gold scores 4 to 5 and an error rate in the top fifth. Hard- has gold scores 0
+to 1 and an error rate in the bottom fifth. The names follow Table 47 and the released lists (the
+text of 5.6.3 swaps them). Table 49 counts repeated pairs with equal scores once.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ NEGATIONS = frozenset(("not", "'t"))
 class HardSts(Corpus):
     """Hard STS and the splits of Table 49, made from the STS files.
 
-    The column `swer` is the symmetric word error rate. `percentile` is its rank among all pairs, 0
-    to 100.
+    `swer` is the symmetric word error rate, and `percentile` its rank among all pairs, 0 to 100.
     """
 
     NAME = "hard_sts"
@@ -108,8 +106,7 @@ def moses_tokens() -> Callable[[str], tuple[str, ...]]:
 def symmetric_word_error_rate(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the mean of WER(s1, s2) and WER(s2, s1) (thesis, footnote 17 of chapter 5).
 
-    Returns:
-        The rate, 0 for equal sentences. It may exceed 1 if one sentence is much longer.
+    It is 0 for equal sentences, and may exceed 1 if one sentence is much longer.
 
     Example:
         >>> symmetric_word_error_rate(["a", "cat", "sleeps"], ["a", "dog", "sleeps"])

@@ -22,10 +22,7 @@ _FEATURE = re.compile(r"(\S+)=(\S+)")
 
 @dataclass
 class TextFilterConfig(datasets.BuilderConfig):
-    """Options of a corpus whose pairs can be filtered by their texts (`PairFilter`, `Sieve`).
-
-    `rejects` is the file to which rejected pairs are written, with the reasons.
-    """
+    """Options of `PairFilter` for texts. Rejected pairs are written to the file `rejects`."""
 
     max_overlap: float | None = None
     min_words: int | None = None
@@ -33,14 +30,12 @@ class TextFilterConfig(datasets.BuilderConfig):
     rejects: str | None = None
 
     def wanted(self) -> PairFilter:
-        """Return the filter that these options describe."""
         return PairFilter(
             max_overlap=self.max_overlap, min_words=self.min_words, max_words=self.max_words
         )
 
     def sieve(self, name: str, split: str | None = None) -> Sieve:
-        """Return a `Sieve` that applies these options. Each split has its own file of rejected
-        pairs."""
+        """Return a `Sieve` with these options. Each split has its own file of rejected pairs."""
         rejects = None if self.rejects is None else Path(self.rejects)
         if rejects is not None and split is not None:
             rejects = rejects.with_stem(f"{rejects.stem}-{split}")
@@ -62,8 +57,7 @@ class ScoreFilterConfig(TextFilterConfig):
 class ParaNmtConfig(ScoreFilterConfig):
     """Options of ParaNMT.
 
-    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows that may be
-    skipped, 0 to 1.
+    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows to skip, 0 to 1.
     """
 
     bad_rows: str = "skip"
@@ -73,9 +67,7 @@ class ParaNmtConfig(ScoreFilterConfig):
 class ParaNmt(Corpus):
     """ParaNMT-50M (thesis, 4.3): `sentence1` is the reference, `sentence2` the back-translation.
 
-    `score` is the paraphrase score, a cosine. The 5M release has none. The options `min_score`,
-    `max_score`, `max_overlap` (trigrams), `min_words` and `max_words` filter rows. Malformed rows
-    are counted and skipped, or refused with `bad_rows="refuse"`.
+    `score` is the paraphrase score, a cosine. The 5M release lacks scores.
     """
 
     NAME = "paranmt"
@@ -94,7 +86,8 @@ class ParaNmt(Corpus):
         wanted = self.config.wanted()
         if not has_scores and (wanted.min_score, wanted.max_score) != (None, None):
             raise DataError(
-                "min_score and max_score need scores, which paranmt 5m lacks. Choose 50m"
+                "The configuration 5m of paranmt has no scores. Omit min_score and max_score, or "
+                "choose 50m"
             )
         rows = good_rows(
             iterate_rows(path, columns=("1", "2"), beside=("3",) if has_scores else ()),
@@ -116,7 +109,7 @@ class PpdbConfig(ScoreFilterConfig):
     """Options of PPDB.
 
     `word_pairs` keeps only unique pairs of single words. If `vocabulary` is given, both words must
-    be in it.
+    be in this file, whose lines start with a word.
     """
 
     word_pairs: bool = False
@@ -134,11 +127,9 @@ class WordPairsConfig(datasets.BuilderConfig):
 class Ppdb(Corpus):
     """PPDB 1.0 and 2.0 (thesis, 2.2.1): phrases, score, syntactic label, entailment.
 
-    `score` is the PPDB 2.0 score. For PPDB 1.0 it is log p(e|f) + log p(f|e). Higher scores are
-    better. Rows keep the file's order, best first.
-
-    `word_pairs=True` gives the training pairs of 3.5.2: no digits, no pair twice in either order,
-    and no word outside `vocabulary` (a file whose lines start with a word).
+    `score` is the PPDB 2.0 score, or log p(e|f) + log p(f|e) for PPDB 1.0. Higher scores are
+    better. Rows keep the file's order, best first. `word_pairs=True` gives the training pairs of
+    3.5.2.
     """
 
     NAME = "ppdb"
@@ -168,8 +159,8 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
             score = -sum(number_in(features[name], place) for name in ("p(e|f)", "p(f|e)"))
         else:
             raise DataError(
-                f"{place} has neither PPDB2.0Score nor p(e|f) and p(f|e). Expected an official "
-                f"PPDB file: {row[3][:80]!r}"
+                f"{place} has neither PPDB2.0Score nor p(e|f) and p(f|e) in {row[3][:80]!r}. Give "
+                "an official PPDB file"
             )
         yield {
             "sentence1": row[1].strip(),
@@ -214,7 +205,7 @@ class PpdbSynonyms(Corpus):
 class SimpWiki(Corpus):
     """Simple and standard Wikipedia (2017 paper, section 4): `sentence1` is the standard side.
 
-    `v2` is the larger release (lines of article title, paragraph and sentence). `v1` has splits.
+    `v2` is the larger release, with article titles. `v1` has splits.
     """
 
     NAME = "simpwiki"
@@ -242,7 +233,7 @@ class SimpWiki(Corpus):
             sides = normal.split("\t"), simple.split("\t")
             if min(map(len, sides)) < 3:
                 raise DataError(
-                    f"{files[0]}:{number} or its pair has fewer than 3 columns. Expected article, "
-                    "paragraph and sentence, separated by tabs"
+                    f"{files[0]}:{number} or the same line of {files[1].name} has fewer than 3 "
+                    "columns. Expected article, paragraph and sentence, separated by tabs"
                 )
             yield {"sentence1": sides[0][2], "sentence2": sides[1][2], "article": sides[0][0]}

@@ -51,8 +51,7 @@ class PavlickPpdb(Corpus):
 class Bigrams(Corpus):
     """Mitchell and Lapata's bigrams (thesis, 3.5.6): one row per pair, with the mean rating.
 
-    Both splits have the same pairs. Validation has the ratings of 5 raters, test those of 13 other
-    raters.
+    Both splits have the same pairs. 5 people rated the validation split, 13 others the test split.
     """
 
     NAME = "bigrams"
@@ -71,8 +70,7 @@ class Bigrams(Corpus):
 
 
 class WordSimilarity(Corpus):
-    """Word similarity sets (thesis, 3.5.3), one per configuration. The scale of the scores differs
-    between sets."""
+    """Word similarity sets (thesis, 3.5.3), one per configuration. Their score scales differ."""
 
     NAME = "wordsim"
     FEATURES = scored_pair()

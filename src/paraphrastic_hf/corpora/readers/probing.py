@@ -1,7 +1,6 @@
-"""Builders of probing tasks: Conneau's tasks, and the thesis's tasks, which are made from any text
-(5.7.2).
+"""Builders of probing tasks: Conneau's tasks, and the thesis's tasks made from any text (5.7.2).
 
-Also the builder of training text for the 2017 paper's reference classifier (5.6.1).
+`MachineText` makes training text for the 2017 paper's reference classifier (5.6.1).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from paraphrastic_hf.io.pairs import good_rows, iterate_lines, iterate_rows, nam
 logger = logging.getLogger(__name__)
 
 SPLITS = {"train": "tr", "validation": "va", "test": "te"}
-# thesis, footnote 21 of chapter 5
+# punctuation marks (thesis, footnote 21 of chapter 5)
 PUNCTUATION = "!\"#$%&\\'()*+,-./:;<=>?@[]_`{|}~"
 MAX_MARKS = 11
 ARTICLES = {
@@ -72,7 +71,7 @@ class MadeConfig(datasets.BuilderConfig):
     """Options of a task made from text.
 
     `column` is the index of the text column in a TSV file. `train_rows` and `test_rows` are the
-    sizes of the splits, and validation is as large as test. `label_cap` is the maximum number of
+    sizes of the splits. Validation is as large as test. `label_cap` is the maximum number of
     examples with one label over all splits (0 for no maximum, -1 for the task's default). `seed` is
     the seed of the sample.
     """
@@ -87,23 +86,22 @@ class MadeConfig(datasets.BuilderConfig):
 class MadeFromText(Corpus):
     """Probing task made from the sentences in a file or in the text files of a folder.
 
-    The same text, options and seed always give the same splits. If the text is too small, all
-    splits shrink in proportion, with a warning.
+    Equal text, options and seed give equal splits. If the text is too small, all splits shrink in
+    proportion, with a warning.
     """
 
     BUILDER_CONFIG_CLASS = MadeConfig
     LABEL_CAP = 0
 
     def label_of(self, text: str) -> str | None:
-        """Return the label or group whose size `label_cap` limits, or None if the sentence is
-        unusable."""
+        """Return the label or group that `label_cap` limits, or None for unusable sentences."""
         raise NotImplementedError
 
     def examples(self, sample: list[Example]) -> list[Example]:
         """Turn a sample of sentences into labeled examples."""
         return sample
 
-    _made: list[Example] | None = None  # made for the first split, kept for the others
+    _made: list[Example] | None = None  # examples of all splits, made for the first one
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         options = self.config
@@ -146,8 +144,8 @@ class MadeFromText(Corpus):
 class Punctuation(MadeFromText):
     """Punctuation number and punctuation first (thesis, 5.7.2).
 
-    The label of `number` is the number of marks, 1 to 10, or 11 for more. Each label has at most
-    20,000 examples over all splits. The label of `first` is the first mark.
+    The label of `number` is the number of marks, 1 to 10, or 11 for more. Each of its labels has at
+    most 20,000 examples over all splits. The label of `first` is the first mark.
     """
 
     NAME = "punctuation"
@@ -159,7 +157,6 @@ class Punctuation(MadeFromText):
 
     @property
     def LABEL_CAP(self) -> int:  # type: ignore[override]
-        """Default maximum number of examples with one label. The thesis limits only `number`."""
         return 20_000 if self.config.name == "number" else 0
 
     def label_of(self, text: str) -> str | None:
@@ -170,7 +167,7 @@ class Punctuation(MadeFromText):
 
 
 class ArticleGender(MadeFromText):
-    """Gender of articles (thesis, 5.7.2): every article is switched in half of the sentences.
+    """Gender of articles (thesis, 5.7.2): half of the sentences have articles of the wrong gender.
 
     French *le, la, un, une* and Spanish *el, la, los, las* change gender but not number or
     definiteness.
@@ -218,8 +215,7 @@ def _texts(folder: Folder) -> list[Path]:
 
 
 def _column(path: Path, column: int) -> Iterator[str]:
-    """Yield a column of a TSV file, or the lines of a text file. Rows without the column are
-    skipped."""
+    """Yield a TSV column, or the lines of a text file. Rows without the column are skipped."""
     for number, line in iterate_lines(path):
         row = line.split("\t")
         if number == 1 and names_columns(row):
@@ -231,8 +227,7 @@ def _column(path: Path, column: int) -> Iterator[str]:
 def sample_examples(
     rows: Iterable[Example], most: int, total: int, seed: int, *, per_label: bool = False
 ) -> list[Example]:
-    """Sample examples with distinct texts: at most `most` per label and at most `total`
-    altogether."""
+    """Sample examples with distinct texts, at most `most` per label and `total` altogether."""
     choice = random.Random(seed)
     kept: dict[str, list[Example]] = {}
     counts: Counter[str] = Counter()
@@ -258,8 +253,7 @@ SIDES = REFERENCE, TRANSLATION = "reference", "translation"
 
 @dataclass
 class MachineTextConfig(MadeConfig):
-    """Options: `train_rows`, `test_rows` (also the size of validation), and the `seed` of the
-    sample."""
+    """Options: `train_rows`, `test_rows` (also used for validation), and the sample's `seed`."""
 
     train_rows: int = 80_000
     test_rows: int = 10_000
@@ -268,8 +262,8 @@ class MachineTextConfig(MadeConfig):
 class MachineText(MadeFromText):
     """Sentences labeled as reference or machine translation.
 
-    Both sides of randomly sampled pairs are used, so that the two classes have equal size. No pair
-    is in two splits. The paper trains on 40,000 pairs and has 5,000 in each other split.
+    Both sides of randomly sampled pairs are used, so the two classes have equal size. No pair is in
+    two splits. The paper has 40,000 pairs for training, 5,000 for validation and 5,000 for testing.
     """
 
     NAME = "machine_text"

@@ -32,9 +32,8 @@ class Tatoeba(Corpus):
 class Bucc(Corpus):
     """BUCC 2018 (thesis, 5.13.2): the `gold` pairs, and both monolingual sides.
 
-    The splits `source` and `target` have one side each, and the column of the other language is
-    empty. `id` identifies the sentence. File names may be official (`zh-en.training.zh`) or
-    XTREME's (`zh-en.dev.zh`).
+    In the splits `source` and `target`, the column of the other language is empty. `id` identifies
+    the sentence. File names may be official (`zh-en.training.zh`) or XTREME's (`zh-en.dev.zh`).
     """
 
     NAME = "bucc"
@@ -55,8 +54,8 @@ class Bucc(Corpus):
         for number, (a, b, *_) in table_rows(path, 2):
             if a not in left or b not in right:
                 raise DataError(
-                    f"{path}:{number} pairs {a} with {b}, but at least one of the two has no "
-                    "sentence"
+                    f"{path}:{number} pairs {a} with {b}, but the file of {first} or {second} "
+                    "sentences lacks this identifier"
                 )
             yield {first: left[a], second: right[b], "id": f"{a} {b}"}
 
@@ -72,8 +71,8 @@ class Bucc(Corpus):
 class WmtScores(Corpus):
     """WMT segments with human scores (thesis, 7.2.1): `sentence1` is the reference.
 
-    `score` is the standardized direct assessment. Reads `newstest2015.cs-en.tsv` (score, reference,
-    output), or the JSON it was made from.
+    `score` is the standardized direct assessment. The file is `newstest2015.cs-en.tsv` (score,
+    reference, output) or the original JSON.
     """
 
     NAME = "wmt_da"

@@ -37,8 +37,7 @@ SUPERVISED_SPLITS = ("train", "validation", "test")
 class Sts(Corpus):
     """STS 2012-2016 (thesis, 2.1.1.1), one configuration per year.
 
-    The configuration `supervised` has the data of 2012-2015 in three splits (Wieting and Gimpel,
-    2017, 4.3).
+    `supervised` has the data of 2012-2015 in three splits (Wieting and Gimpel, 2017, 4.3).
     """
 
     NAME = "sts"
@@ -61,11 +60,11 @@ class Sts(Corpus):
 
 
 def share_of(rows: list[Row], split: str, pairs: ScoredPairs) -> Iterator[Row]:
-    """Return the rows of one split of a dataset: 40 % train, 10 % validation, the rest test.
+    """Return the rows of one split of a dataset: 40 % train, 10 % validation, the remainder test.
 
     The paper does not say which rows are in which split. Here each dataset is shuffled with a fixed
     seed. Validation (1,207 rows) and test (6,060 rows) have the paper's sizes. Training has 4,841
-    rows. The number in the paper, 4,481, must be a typo.
+    rows, so the paper's 4,481 must be a typo.
     """
     order = list(range(len(rows)))
     random.Random(f"{pairs.group} {pairs.name}").shuffle(order)
@@ -189,8 +188,8 @@ class Twitter(Corpus):
     """PIT-2015 (thesis, 3.2.1): scores are the raters' votes, 0 to 5.
 
     The training label `(3, 2)` means that three of five raters voted for a paraphrase, so the score
-    is 3. An expert's label is a single digit. Test labels, in `test.label`, are from 0 to 1, and
-    are multiplied by 5.
+    is 3. An expert's label is a single digit. Labels in `test.label` are from 0 to 1 and are
+    multiplied by 5.
     """
 
     NAME = "twitter"

@@ -1,7 +1,7 @@
 """Readers of the official files of STS 2012-2017 and the STS Benchmark.
 
-`data_dir` holds the folders `sts12` to `sts17` and `stsbenchmark`, with the organizers' files.
-Pairs without a score (an empty line in a gold file) are skipped.
+`data_dir` holds the organizers' folders `sts12` to `sts17` and `stsbenchmark`. Pairs without a
+score (an empty line in a gold file) are skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STS17_TRACKS: dict[str, str] = {
     "tr-en": "track6.tr-en",
 }
 STSB_SPLITS = ("dev", "test")
-OPTIONAL = {("2013", "SMT")}  # LDC text, which not everyone may have
+OPTIONAL = {("2013", "SMT")}  # licensed text of the LDC
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,6 @@ class ScoredPairs:
     Attributes:
         name: Name of the dataset, such as `MSRpar` or `dev`.
         group: Group of datasets that are averaged together: a year, `STS-B` or `STS17`.
-        first: First text of each pair.
-        second: Second text of each pair.
         scores: Human scores, 0 (different topics) to 5 (equivalent).
     """
 
@@ -57,13 +55,11 @@ class ScoredPairs:
 
 
 def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
-    """Read the datasets of STS 2012-2016 (thesis, 2.1.1.1): 25 datasets, or 24 if STS13 SMT is
-    missing."""
+    """Read STS 2012-2016 (thesis, 2.1.1.1): 25 datasets, or 24 if SMT of 2013 is missing."""
     return [pairs for year in STS_DATASETS for pairs in read_sts_year(data_dir, year)]
 
 
 def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
-    """Read the datasets of one year, `2012` to `2016`."""
     roots = [Path(data_dir) / f"sts{year[2:]}"]
     found = (read_sts_dataset(roots, year, name) for name in STS_DATASETS[year])
     return [pairs for pairs in found if pairs is not None]
@@ -72,8 +68,7 @@ def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
 def read_sts17(
     data_dir: str | Path, tracks: Iterable[str] = tuple(STS17_TRACKS)
 ) -> list[ScoredPairs]:
-    """Read tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each. `en-en` is the thesis's
-    development set."""
+    """Read tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each."""
     roots = [Path(data_dir) / "sts17"]
     stems = {track: f"{STS17_TRACKS[track]}.txt" for track in tracks}
     return [
@@ -83,10 +78,7 @@ def read_sts17(
 
 
 def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
-    """Read one track of STS 2017 from the file of inputs and the file of gold scores.
-
-    Track 6 has 500 inputs, but scores for the first 250 only.
-    """
+    """Read one track of STS 2017. Track 6 has 500 inputs but only 250 scores."""
     lines, scores = _lines(inputs), _lines(gold)
     if track == "tr-en":
         lines = lines[: len(scores)]
@@ -105,12 +97,7 @@ def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
 
 
 def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs | None:
-    """Read one dataset of a year. Return None if STS13 SMT is missing.
-
-    Args:
-        year: Year, such as `2012`.
-        name: Name of the dataset, such as `MSRpar`.
-    """
+    """Read one dataset of a year, such as `MSRpar` of `2012`. Return None if SMT is missing."""
     prefixes = ("STS2016", "STS") if year == "2016" else ("STS",)
     try:
         inputs = _find(roots, *(f"{prefix}.input.{name}.txt" for prefix in prefixes))
@@ -133,8 +120,8 @@ def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
 def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
     """Find a file in a root, in its folder `original` (untokenized), or up to three folders deep.
 
-    With `train`, only files below a folder whose name contains "train" count, otherwise only other
-    files.
+    With `train`, only files below a folder whose name contains "train" are found. Without it, such
+    files are ignored.
     """
     for root, name in product(roots, names):
         deeper = [path for depth in range(1, 4) for path in sorted(root.glob("*/" * depth + name))]

@@ -32,8 +32,7 @@ GUM_TEST = """
 
 
 class TreeCorpus(Corpus):
-    """Base of treebanks in bracketed format. Tokens and tags are those of the leaves, without
-    traces."""
+    """Base of treebanks in bracketed format. The leaves give the tokens and tags."""
 
     PATTERN = ""
     FEATURES = parsed_sentence(tree=TEXT, document=TEXT)
@@ -123,11 +122,7 @@ def _tagged(text: str, words: list[list[str]]) -> Row:
 
 
 def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
-    """Read the bracketed trees of a file.
-
-    Yields:
-        Each tree in two forms: as one line of text with single spaces, and parsed.
-    """
+    """Yield each bracketed tree of a file twice: as one line of text, and as a `Tree`."""
     depth, start = 0, 0
     parts: list[str] = []
     for number, line in text_lines(path):
@@ -159,11 +154,8 @@ def parsed_sentences(
 ) -> list[Tree]:
     """Read and normalize the column `tree` of rows.
 
-    Sentences with withheld words are skipped (GUM has underscores for the words of Reddit texts).
-    Treebank quotes become plain quotes (`"`).
-
-    Args:
-        rows: Dicts with the column `tree`, such as the rows of a `datasets.Dataset`.
+    Sentences with withheld words (underscores in GUM's Reddit texts) are skipped. Treebank quotes
+    become plain quotes (`"`).
     """
     trees = []
     for number, row in enumerate(rows):

@@ -12,13 +12,7 @@ from paraphrastic_hf.errors import DataError, counted
 
 @dataclass(frozen=True)
 class TaggedSentence:
-    """Words with their tags.
-
-    Attributes:
-        words: Tokens of the corpus.
-        tags: One tag per word.
-        document: Name of the sentence's document, empty if unknown.
-    """
+    """Words with their tags, and the name of their document (empty if unknown)."""
 
     words: list[str]
     tags: list[str]
@@ -28,11 +22,7 @@ class TaggedSentence:
 def tagged_sentences(
     rows: Iterable[Mapping[str, Any]], name: str, column: str = "tags"
 ) -> list[TaggedSentence]:
-    """Read rows with `tokens`, tags and optionally `document`. Rows without words are skipped.
-
-    Args:
-        rows: Dicts, such as the rows of a `datasets.Dataset`.
-    """
+    """Read rows with `tokens`, tags and optionally `document`. Rows without words are skipped."""
     sentences = []
     for number, row in enumerate(rows):
         missing = {"tokens", column} - row.keys()
@@ -59,9 +49,9 @@ def split_in_order(
     A part ends with the document in which its share of the sentences is reached.
 
     Args:
-        sentences: Sentences in the corpus's order. A sentence without a document is a document of
-            its own.
-        shares: Share of each part except the last, from 0 to 1. The last part gets the rest.
+        sentences: Sentences in the corpus's order. A sentence with an empty `document` counts as a
+            document.
+        shares: Share of each part except the last, from 0 to 1. The last part gets the remainder.
 
     Returns:
         The parts, one more than `shares`.

@@ -19,10 +19,7 @@ INFERENCE = ("entailment", "neutral", "contradiction")
 
 
 class TwoFiles(Corpus):
-    """Corpus with one file per class and one text per line.
-
-    Empty lines count as rows, as in SentEval. CR and MPQA have a few.
-    """
+    """Corpus with one file per class and one text per line. Empty lines count, as in SentEval."""
 
     LABELS: ClassVar[tuple[str, str]] = POLARITY
     FILES: ClassVar[tuple[str, str]]
@@ -58,9 +55,10 @@ class Mpqa(TwoFiles):
 
 
 class Sst(Corpus):
-    """Stanford Sentiment Treebank, labeled with two classes (`binary`) or five (`fine`).
+    """Stanford Sentiment Treebank.
 
-    `phrases` has two classes and the phrases of the training trees.
+    `fine` has sentences with five classes, `binary` sentences with two classes. `phrases` has the
+    phrases of the training trees with two classes.
     """
 
     NAME = "sst"
@@ -126,7 +124,7 @@ class Mrpc(Corpus):
 class Xnli(Corpus):
     """XNLI (thesis, 5.13.2): the official `xnli.dev.tsv`, or XTREME's `dev-en.tsv`.
 
-    XTREME's test files have no labels, so XTREME has only the split validation.
+    XTREME has only the split validation, because its test files have no labels.
     """
 
     NAME = "xnli"

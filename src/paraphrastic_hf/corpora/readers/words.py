@@ -1,9 +1,8 @@
 """Readers of word vectors in text format (GloVe, PARAGRAM, ParaNMT, word2vec) and of word lists.
 
-Each line holds a word and the values of its vector. In word2vec's format the first line gives the
-number of words and the dimension. Everything before the last `dimension` values is the word,
-because words may contain spaces (GloVe 840B, character n-grams). Lines are read one by one, and
-only requested words are parsed.
+Each line is a word and the values of its vector. In word2vec's format the first line gives the
+number of words and the dimension. Words may contain spaces (GloVe 840B, character n-grams), so
+everything before the last `dimension` values is the word.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ logger = logging.getLogger(__name__)
 
 HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 BAD_ROWS = ("refuse", "skip", "last")
-BLOCK = 1 << 24  # numbers of a table that are allocated at a time
+BLOCK = 1 << 24  # values of a table that are allocated at a time
 MAX_WARNINGS = 10
 FIX = "Correct it, or set bad_rows to skip or last (--bad-rows; in a recipe, model.bad_vectors)"
 
 
 class _BadRow(Exception):
-    """Row without a usable vector. The message is the reason."""
+    """Raised for a row without a usable vector. The message is the reason."""
 
 
 def read_vectors(
@@ -52,9 +51,9 @@ def read_vectors(
         wanted: Words to return. All if None. The values of other words are not parsed.
         dimension: Values per vector. Taken from the first line if None.
         bad_rows: `refuse` stops at the first bad row or repeated word. `skip` drops bad rows and
-            repeated words. `last` drops bad rows and yields repeated words again, so that the last
-            vector counts. A row is bad if it has more or fewer values, a value that is invalid or
-            not finite, or a word that is not UTF-8.
+            repeated words. `last` drops bad rows and yields repeated words again. A row is bad if
+            it has a wrong number of values, a value that is invalid or not finite, or a word that
+            is not UTF-8.
     """
     path = Path(path)
     seen: set[str] = set()
@@ -99,11 +98,10 @@ def read_vectors(
 def load_vectors(
     path: str | Path, *, bad_rows: str = "refuse", progress: bool = False
 ) -> tuple[list[str], np.ndarray]:
-    """Read a file of vectors. Return its distinct words, and the table, (words, dimension)
-    float32."""
+    """Read distinct words and their vectors, (words, dimension) float32, from a file."""
     row_of: dict[str, int] = {}
     blocks: list[np.ndarray] = []
-    rows = 0  # per block
+    rows = 0  # number of rows per block
     for word, vector in read_vectors(path, bad_rows=bad_rows, progress=progress):
         row, rows = row_of.setdefault(word, len(row_of)), rows or BLOCK // len(vector)
         if row == rows * len(blocks):
@@ -131,7 +129,7 @@ def _shown_word(raw: bytes) -> str:
 def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
     raw = raw.rstrip()
     fields = raw.rsplit(b" ", dimension)
-    if b"\t" in raw or b"" in fields[1:]:  # not GloVe's single spaces
+    if b"\t" in raw or b"" in fields[1:]:  # separators other than GloVe's single spaces
         fields = raw.rsplit(None, dimension)
     word, *numbers = fields
     *_, last = word.rsplit(b" ", 1)
@@ -139,7 +137,7 @@ def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
         found = _count_numbers(raw)
         raise _BadRow(
             f"has {counted(found, 'number')} for {_shown_word(raw)} instead of {dimension} "
-            "(model.hidden_size or model.embedding_size of a recipe)"
+            "(in a recipe, the dimension is model.hidden_size or model.embedding_size)"
         )
     if not word:
         raise _BadRow("has no word")
@@ -162,7 +160,7 @@ def _vector(numbers: list[bytes]) -> np.ndarray:
 
 
 def _count_numbers(raw: bytes) -> int:
-    """Count the values at the end of a row. At least the first field is the word."""
+    """Count the values at the end of a row. The first field is always the word."""
     fields = raw.split()
     count = 0
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
@@ -189,8 +187,7 @@ def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file as unpacked bytes. For a .zip, open its only file, or the file named in the path
-    after the .zip."""
+    """Open a file as unpacked bytes. A path may name a file within a .zip."""
     archive = next((p for p in (path, *path.parents) if p.suffix == ".zip" and p.is_file()), None)
     if archive is None:
         return open_lines(path)
@@ -213,12 +210,9 @@ def _open(path: Path) -> BinaryIO:
 
 
 def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int | None]:
-    """Read a list of distinct words or phrases in file order, with counts if the file has counts.
+    """Read distinct words or phrases in file order, from at most `most` lines.
 
     A line is a word, or a word, a space or tab, and a count. The first line determines the format.
-
-    Args:
-        most: Maximum number of lines to read.
 
     Returns:
         The count of each word, or None for each word if the file has no counts.

@@ -1,9 +1,8 @@
 """Labeled precision, recall and F1 of parsers (Black et al., 1991), with EVALB's usual settings.
 
 A bracket is a phrase label with its span of words. The root and parts of speech are not brackets.
-Punctuation (by the gold tags) is removed first, and so are phrases that contain only punctuation.
-In a chain of phrases over the same words each phrase counts, even if labels repeat. `PRT` equals
-`ADVP`.
+Punctuation (by the gold tags) and phrases of only punctuation are removed first. Each phrase of a
+unary chain counts, even if labels repeat. `PRT` equals `ADVP`.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class BracketCounts:
-    """Counts of correct brackets.
-
-    The properties are percentages. They are 0 if there is nothing to count.
+    """Counts of correct brackets. The properties are percentages, or 0 if nothing was counted.
 
     Attributes:
         right: Number of brackets in both trees.
@@ -32,7 +29,6 @@ class BracketCounts:
         gold: Number of gold brackets.
         words: Number of words, including punctuation.
         right_tags: Number of words with the correct part of speech.
-        sentences: Number of sentences.
         exact: Number of sentences with exactly the gold brackets.
         templates: Number of sentences whose top two levels are correct (thesis, 6.4.2).
     """
@@ -74,10 +70,9 @@ class BracketCounts:
 def count_brackets(
     found: Sequence[Tree], gold: Sequence[Tree], *, without: Collection[str] = PUNCTUATION
 ) -> BracketCounts:
-    """Compare trees of the same sentences bracket by bracket.
+    """Count the brackets that predicted and gold trees of the same sentences share.
 
-    Args:
-        without: Tags of the words to remove, by default punctuation. Empty to keep all words.
+    Words with a tag in `without` are removed first.
     """
     counts: Counter[str] = Counter()
     for tree, right in zip(found, gold, strict=True):
@@ -103,8 +98,8 @@ def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]
     """Return the label, first word and end of every phrase of a tree except its root.
 
     Args:
-        is_kept: Whether each word counts (default: all). Other words are not counted in positions,
-            and phrases that consist of them are left out.
+        is_kept: Whether each word counts (default: all). Positions count only kept words. Phrases
+            without kept words are left out.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree

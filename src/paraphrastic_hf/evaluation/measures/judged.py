@@ -1,9 +1,9 @@
-"""An encoder's results on each example of a dataset.
+"""An encoder's results on each example of a dataset, for confidence intervals and p-values.
 
-Resampling the examples gives the confidence interval of a score (thesis, 7.4). Exchanging the
-results of two encoders on some examples gives the p-value of the difference between the encoders
-(`metrics/resampling.py`). `Judged` is for accuracies, F1 and other ratios of sums. `Ranked` is for
-correlations with scores, and for rankings of labeled pairs by cosine.
+`Judged` is for accuracies, F1 and other ratios of sums. `Ranked` is for correlations with scores
+and for rankings of labeled pairs by cosine. Intervals come from resampling the examples (thesis,
+7.4). P-values come from the paired permutation test (`metrics/resampling.py`), which exchanges the
+results of two encoders on some examples.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EDGES = (0.025, 0.975)  # quantiles of a 95 % interval
 
 
 class Resampled(Protocol):
-    """Base of `Judged` and `Ranked`: one encoder's results on one dataset, example by example."""
+    """Protocol of `Judged` and `Ranked`: one encoder's results on each example of a dataset."""
 
     @property
     def group(self) -> str: ...
@@ -41,22 +41,26 @@ class Resampled(Protocol):
 
     @property
     def score(self) -> float:
-        """Return the score on all examples, x 100."""
+        pass
 
     def __len__(self) -> int: ...
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
-        """Return the score of each resample, (samples,), x 100.
+        """Return the score x 100 of each resample, (samples,).
 
         Args:
             drawn: Indices of the examples in each resample, (samples, examples).
         """
 
     def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of this and another encoder after exchanges, (exchanges,) each, x 100.
+        """Return the scores of this encoder and of `other` after exchanging some of their results.
 
         Args:
-            is_other: Whether an example is exchanged, (exchanges, examples).
+            is_other: Whether the two encoders' results on an example are exchanged, (permutations,
+                examples).
+
+        Returns:
+            Two arrays of scores x 100, (permutations,) each.
         """
 
 
@@ -64,10 +68,10 @@ class Resampled(Protocol):
 class Judged:
     """One encoder's results on one dataset, for scores that are ratios of sums.
 
-    The score is x 100 and averaged over parts. The score of a part is the total gain divided by the
-    total possible gain. An accuracy has one part, and a possible gain of 1 per example. For F1,
-    each found gold pair gains 2. The possible gain is 1 for each found pair plus 1 for each gold
-    pair.
+    The score of a part, such as a fold, is 100 times its total gain divided by its total possible
+    gain. The score of the dataset is the mean over its parts. For an accuracy the possible gain of
+    an example is 1. For F1 each correct pair gains 2. Each found pair and each gold pair adds 1 to
+    the possible gain.
 
     Attributes:
         group: Group of the dataset, such as `zero-shot gl az`.
@@ -87,12 +91,11 @@ class Judged:
 
     @property
     def score(self) -> float:
-        """Return the score on all examples, x 100."""
         return float(_share(self._rows.sum(0)))
 
     @property
     def _rows(self) -> np.ndarray:
-        """Return the gains and possible gains of each example, (examples, 2 * parts)."""
+        """Gains and possible gains of each example, (examples, 2 * parts)."""
         return np.concatenate([self.gained, self.possible]).T.astype(np.float64)
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
@@ -105,7 +108,7 @@ class Judged:
 
 
 def _share(sums: np.ndarray) -> np.ndarray:
-    """Return the score for sums of `Judged._rows`. A part with possible gain 0 scores 0."""
+    """Return the score from summed `Judged._rows`. A part with possible gain 0 scores 0."""
     gained, possible = np.split(sums, 2, axis=-1)
     shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
     return np.asarray(100 * shares.mean(-1))
@@ -118,7 +121,6 @@ class Ranked:
     Attributes:
         group: Group of the dataset, such as its year.
         measure: A key of `MEASURES`.
-        cosines: Cosine of each pair, (pairs,).
         gold: Human score of each pair, or label 0 or 1, (pairs,).
     """
 
@@ -144,18 +146,18 @@ class Ranked:
         return 100 * MEASURES[self.measure](values[drawn], gold[drawn])
 
     def exchanged(self, other: Ranked, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of both encoders after exchanges, (exchanges,) each, x 100.
+        """Return the scores of this encoder and of `other` after exchanging some of their results.
 
-        Cosines are first standardized, or ranked if only their order counts, because two encoders
-        may have different scales. For correlations the test is therefore an approximation: 4 to 8 %
-        of equally good predictions have p < 0.05.
+        Two encoders may have different scales, so cosines are first standardized for Pearson's r
+        and ranked for the other measures. For correlations the test is therefore an approximation:
+        4 to 8 % of the comparisons of equally good encoders give p < 0.05.
         """
         from scipy import stats  # imported late, because it takes half a second
 
         scaled = _standardized if self.measure == "pearson" else stats.rankdata
         own, its = (scaled(np.asarray(each.cosines, np.float64)) for each in (self, other))
         gold, score = np.asarray(self.gold, np.float64), MEASURES[self.measure]
-        if self.measure == "spearman":  # the ranks are exchanged, not recomputed
+        if self.measure == "spearman":  # ranks are not computed again after an exchange
             gold, score = stats.rankdata(gold), pearson_rows
         gold = np.broadcast_to(gold, is_other.shape)
         first, second = np.where(is_other, its, own), np.where(is_other, own, its)
@@ -172,13 +174,12 @@ def _standardized(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class JudgedTask:
-    """A task of a suite with results for each example.
+    """A task of a suite that can also return its results for each example.
 
     Attributes:
-        rows: Function from the encoder and the folder of official files to scores, as in
-            `Suite.tasks`.
-        judged: Function with the same arguments that returns results by example, for the datasets
-            and measures that are compared. It raises the same errors as `rows`.
+        rows: Function from the encoder and the folder of official files to scores.
+        judged: Function with the same arguments and errors as `rows`, which returns the results for
+            each example.
     """
 
     rows: Task
@@ -189,24 +190,24 @@ class JudgedTask:
 
 
 def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> np.ndarray:
-    """Return the scores of random resamples of the examples, (samples,), x 100.
+    """Return the scores x 100 of bootstrap resamples of the examples, (samples,).
 
-    Two calls with the same seed and number of examples draw the same resamples, so the scores of
-    two encoders are paired.
+    Calls with equal seed and number of examples draw the same resamples, so that the scores of two
+    encoders are paired.
     """
     drawn = drawn_examples(len(judged), samples, seed)
     return np.concatenate([judged.resampled(each) for each in drawn])
 
 
 def confidence_interval(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> Interval:
-    """Return a score, x 100, with its 95 % interval: the quantiles of the resampled scores."""
+    """Return a score x 100 with its 95 % bootstrap interval."""
     return _interval(judged.score, resampled_scores(judged, samples=samples, seed=seed))
 
 
 def difference_interval(
     first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
 ) -> Interval:
-    """Return the difference of two encoders, second minus first, x 100, with its 95 % interval."""
+    """Return the score x 100 of `second` minus `first`, with its 95 % bootstrap interval."""
     one, other = (resampled_scores(each, samples=samples, seed=seed) for each in (first, second))
     return _interval(second.score - first.score, other - one)
 
@@ -219,16 +220,12 @@ def _interval(score: float, drawn: np.ndarray) -> Interval:
 def judged_p_value(
     first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
 ) -> float:
-    """Compute the probability that equally good encoders differ at least as much as these two.
+    """Return the two-sided p-value of the difference between two encoders, above 0, at most 1.
 
-    This is the paired permutation test of `metrics/resampling.py`, which exchanges the two
-    encoders' results on some examples.
+    It comes from the paired permutation test of `metrics/resampling.py`.
 
     Args:
-        samples: Number of exchanges to draw for more than 20 examples, 1 or more.
-
-    Returns:
-        The two-sided p-value, above 0, at most 1.
+        samples: Number of random permutations if there are more than 20 examples, 1 or more.
 
     Example:
         >>> right, wrong, every = np.ones((1, 9)), np.zeros((1, 9)), np.ones((1, 9))
@@ -242,11 +239,12 @@ def judged_p_value(
 def weighted_p_value(
     parts: Sequence[tuple[float, Resampled, Resampled]], *, samples: int = 1000, seed: int = 1
 ) -> float:
-    """Compute the p-value of `judged_p_value` for weighted sums of scores on several datasets.
+    """Return the two-sided p-value of the difference between two encoders' weighted sums of scores.
 
     Args:
-        samples: Number of exchanges to draw, 1 or more.
-        seed: Seed of the draws for the first dataset. The next dataset uses `seed` + 1, and so on.
+        parts: For each dataset, its weight and the results of the two encoders.
+        samples: Number of random permutations, 1 or more.
+        seed: Seed for the first dataset. The next dataset uses `seed` + 1, and so on.
     """
     differences: list[np.ndarray] = []
     for number, (weight, first, second) in enumerate(parts):
@@ -258,9 +256,9 @@ def weighted_p_value(
 
 
 def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of each row of predictions with its gold scores, (rows,).
+    """Return Pearson's r of each row of `values` with the same row of `gold`, (rows,).
 
-    It is 0 if either is constant.
+    It is 0 if one of the two rows is constant.
     """
     sides = [each - each.mean(1, keepdims=True) for each in (values, gold)]
     squares = [np.square(each).sum(1) for each in sides]
@@ -272,7 +270,7 @@ def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
 
 def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return Spearman's rho of each row, (rows,), with the arguments of `pearson_rows`."""
+    """Return Spearman's rho of each row of `values` with the same row of `gold`, (rows,)."""
     from scipy import stats
 
     return pearson_rows(stats.rankdata(values, axis=1), stats.rankdata(gold, axis=1))
@@ -282,11 +280,11 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the average precision of each row of labeled pairs, (rows,), 0 to 1.
 
     This is the mean of the precision at each positive pair, with pairs sorted by decreasing value.
-    Equal values share one threshold. Without a positive pair the result is 0.
+    Equal values share one threshold. A row without positive pairs has 0.
 
     Args:
         values: Cosines, or other numbers that rank the pairs, (rows, pairs).
-        labels: 0 or 1, (rows, pairs).
+        labels: Labels 0 or 1, (rows, pairs).
     """
     is_right, right, is_last = _sorted(values, labels)
     size = values.shape[1]
@@ -297,11 +295,10 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the accuracy of each row of labeled pairs at the row's best threshold, (rows,), 0 to
-    1.
+    """Return the accuracy of each row of pairs at the row's best threshold, (rows,), 0 to 1.
 
-    A pair is classified as positive if its value reaches the threshold. The arguments are those of
-    `average_precision`.
+    A pair is classified as positive if its value reaches the threshold. `values` and `labels` are
+    as in `average_precision`.
     """
     _, right, is_last = _sorted(values, labels)
     size = values.shape[1]
@@ -310,7 +307,7 @@ def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def best_threshold(ranked: Ranked) -> float:
-    """Return the threshold of the best accuracy: the lowest cosine that is classified as positive.
+    """Return the lowest cosine that is classified as positive at the best accuracy.
 
     It is 1 if no pair is classified as positive.
     """
@@ -321,9 +318,10 @@ def best_threshold(ranked: Ranked) -> float:
 
 
 def _sorted(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return three arrays, (rows, pairs) each, with pairs sorted by decreasing value.
+    """Sort the pairs of each row by decreasing value.
 
-    They are the labels, the running sum of the labels, and whether the next value is lower.
+    Return three (rows, pairs) arrays: the labels, their running sums, and whether the next value is
+    lower.
     """
     order = np.argsort(-values, axis=1, kind="stable")
     labels, values = (np.take_along_axis(each, order, 1) for each in (labels, values))

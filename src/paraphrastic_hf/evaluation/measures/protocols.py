@@ -1,7 +1,7 @@
-"""SentEval's three protocols for classifiers on frozen embeddings (Conneau and Kiela, 2018, LREC):
-logistic regression with SentEval's values of C and ten folds.
+"""Three protocols of SentEval for classifiers on frozen embeddings (Conneau and Kiela, 2018, LREC).
 
-`features` are (examples, dim), and `labels` the classes from 0, (examples,).
+The classifiers are logistic regressions with SentEval's values of C and ten folds. `features` are
+(examples, dim), and `labels` the classes from 0, (examples,).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GRID_FOLDS = tuple(2.0**power for power in range(-1, 6))  # C for folds of a tra
 
 
 def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
-    """Encode lists of texts, (texts, dim) float32 each. Every distinct text is encoded once."""
+    """Encode lists of texts, (texts, dim) float32 each. Every text is encoded only once."""
     texts = sorted({text for side in sides for text in side})
     place = {text: i for i, text in enumerate(texts)}
     vectors = checked_vectors(encoder.encode(texts), len(texts)).astype(np.float32, copy=False)
@@ -35,8 +35,7 @@ def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
-    """Assign examples to folds with equal shares of every class. Return the fold of each,
-    (examples,)."""
+    """Return the fold of each example, (examples,). Every fold has equal shares of every class."""
     if len(labels) < folds:
         raise DataError(f"{folds} folds need at least {folds} examples, got {len(labels)}")
     order = np.random.default_rng(SEED).permutation(len(labels))
@@ -51,7 +50,7 @@ def nested_folds(
 ) -> tuple[Classifiers, np.ndarray]:
     """Fit ten classifiers, one for each fold, on the examples of the other nine folds.
 
-    C is chosen by cross-validation with ten folds within these nine.
+    C is chosen by ten-fold cross-validation within the nine folds.
 
     Returns:
         The ten classifiers, and the fold of each example, (examples,).
@@ -78,7 +77,7 @@ def nested_folds(
 def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
-    """Return the mean accuracy x 100 over the folds, each with the classifier not fitted on it."""
+    """Return the mean accuracy x 100 of the classifiers, each on its held-out fold."""
     right, tested = held_out_hits(classifiers, fold, features, labels)
     return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
 
@@ -86,15 +85,13 @@ def held_out_accuracy(
 def held_out_hits(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two masks, (folds, examples) bool: correctly labeled held-out examples, and all
-    held-out ones."""
+    """Return masks of correctly labeled and of all held-out examples, (folds, examples) bool."""
     tested = fold == np.arange(len(classifiers))[:, None]
     return (labels == classifiers.classes(features).T) & tested, tested
 
 
 def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:
-    """Fit a classifier on a training set, with C chosen by ten-fold cross-validation on this
-    set."""
+    """Fit a classifier on a training set, with C chosen by ten-fold cross-validation."""
     fold = stratified_folds(labels, FOLDS)
     regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
     found = fit(features, labels, classes, regressions).classes(features)
@@ -107,8 +104,7 @@ def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> C
 def fitted_by_validation(
     train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], classes: int
 ) -> Classifiers:
-    """Fit a classifier on a training set, with C chosen on a validation set (features and labels
-    each)."""
+    """Fit a classifier on `train`, with C chosen on `validation` (features and labels each)."""
     everything = np.ones(len(train[1]), bool)
     fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
     right = fitted.classes(validation[0]) == validation[1][:, None]
@@ -116,7 +112,7 @@ def fitted_by_validation(
 
 
 def best_of(scores: np.ndarray) -> int:
-    """Return the index of the highest accuracy, the first one if several are equal.
+    """Return the index of the highest accuracy, or the first of several equal ones.
 
     Accuracies (0 to 1) are first rounded to hundredths of a percent, as in SentEval.
     """

@@ -15,13 +15,10 @@ Encode = Callable[[list[str]], np.ndarray]
 
 @dataclass(frozen=True)
 class DatasetScore:
-    """Correlations of cosines with gold scores on one dataset.
+    """Correlations x 100 of cosines with gold scores on one dataset.
 
     Attributes:
         group: Group of datasets that are averaged together, such as the year.
-        pairs: Number of pairs.
-        pearson: Pearson's r x 100.
-        spearman: Spearman's rho x 100.
     """
 
     name: str
@@ -33,13 +30,7 @@ class DatasetScore:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """Correlations over all pairs of a group of datasets, such as those of one year.
-
-    Attributes:
-        pairs: Number of pairs.
-        all_pearson: Pearson's r x 100 over all pairs.
-        all_spearman: Spearman's rho x 100 over all pairs, which MTEB reports.
-    """
+    """Pearson's r and Spearman's rho x 100 over all pairs of a group of datasets."""
 
     group: str
     pairs: int
@@ -49,18 +40,14 @@ class GroupScore:
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """Correlations for every dataset and every group of a suite."""
-
     datasets: list[DatasetScore]
     groups: list[GroupScore]
 
 
 def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
-    """Encode every sentence once and score every dataset.
+    """Compute the correlations of every dataset and group. Every sentence is encoded only once.
 
-    Args:
-        encode: A function from texts to vectors, (texts, dim), such as a model's `encode`.
-        suite: The datasets. Datasets with the same `group` are also scored together.
+    `encode` returns vectors, (texts, dim). Datasets with equal `group` are also scored together.
     """
     datasets: list[DatasetScore] = []
     by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
@@ -91,13 +78,7 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
 
 def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
-    """Return the cosines of the pairs of each dataset, (pairs,).
-
-    Every distinct text is encoded once.
-
-    Args:
-        encode: A function from texts to vectors, (texts, dim).
-    """
+    """Return the cosines of each dataset's pairs, (pairs,). Every text is encoded only once."""
     texts = sorted(
         {text for pairs in suite for side in (pairs.first, pairs.second) for text in side}
     )
@@ -112,7 +93,7 @@ def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
 
 
 def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
-    """Return Pearson's r x 100, or 0 if either side is constant."""
+    """Return Pearson's r x 100, or 0 if one argument is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
     from scipy import stats  # imported late, because it takes half a second
@@ -121,7 +102,7 @@ def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.
 
 
 def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
-    """Return Spearman's rho x 100, or 0 if either side is constant."""
+    """Return Spearman's rho x 100, or 0 if one argument is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
     from scipy import stats  # imported late, because it takes half a second

@@ -1,5 +1,4 @@
-"""Accuracy of a tagger on all words and on words that are not in the training text (thesis,
-3.7.3)."""
+"""Accuracy of a tagger on all words and on words unseen in training (thesis, 3.7.3)."""
 
 from __future__ import annotations
 
@@ -11,14 +10,7 @@ from paraphrastic_hf.corpora.readers.tagging import TaggedSentence
 
 @dataclass(frozen=True)
 class TagCounts:
-    """Counts of correctly tagged words.
-
-    Attributes:
-        words: Number of words.
-        correct: Number of words with the correct tag.
-        unknown_words: Number of words whose spelling does not occur in training.
-        unknown_correct: Number of unknown words with the correct tag.
-    """
+    """Counts of correctly tagged words. Unknown words have a spelling unseen in training."""
 
     words: int
     correct: int
@@ -27,20 +19,19 @@ class TagCounts:
 
     @property
     def accuracy(self) -> float:
-        """Return the percentage of words with the correct tag, or 0 without words."""
+        """Percentage of words with the correct tag, or 0 without words."""
         return 100 * self.correct / max(1, self.words)
 
     @property
     def unknown_accuracy(self) -> float:
-        """Return the percentage of unknown words with the correct tag, or 0 without unknown
-        words."""
+        """Percentage of unknown words with the correct tag, or 0 without unknown words."""
         return 100 * self.unknown_correct / max(1, self.unknown_words)
 
 
 def count_right(
     found: Sequence[Sequence[str]], sentences: Sequence[TaggedSentence], known: Collection[str]
 ) -> TagCounts:
-    """Compare predicted tags with gold tags. Words that are not in `known` count as unknown."""
+    """Compare predicted tags with gold tags. Words outside `known` are unknown words."""
     words = correct = unknown_words = unknown_correct = 0
     for tags, sentence in zip(found, sentences, strict=True):
         for tag, right, word in zip(tags, sentence.tags, sentence.words, strict=True):

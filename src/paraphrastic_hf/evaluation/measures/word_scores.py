@@ -1,5 +1,4 @@
-"""Word-level scores of translations: F1 by word frequency and by part of speech, and repetition
-(thesis, 7.5.4, Table 70, and 7.4.3)."""
+"""Word F1 and repetition of translations (thesis, 7.5.4, Table 70, and 7.4.3)."""
 
 from __future__ import annotations
 
@@ -35,16 +34,16 @@ def bucket_f1(
 ) -> dict[str, float]:
     """Return the F1 of the words of each bucket, x 100 (Table 70).
 
-    A word counts as correct at most as often as it occurs in the segment's reference. Precision is
-    the share of correct words among a bucket's words in the outputs. Recall is their share among
-    the bucket's words in the references.
+    An output word is correct if it occurs in the segment's reference. Repeated words are correct at
+    most as often as the reference has them. Precision is computed over the bucket's words in the
+    outputs, recall over its words in the references.
 
     Args:
         hypotheses: The words of each segment's output. A word may be paired with a tag.
         bucket: Function from a word to its bucket, or to None to ignore the word.
 
     Returns:
-        F1 by bucket, for buckets that occur in the references. It is 0 if no word is correct.
+        F1 by bucket, for buckets that occur in the references.
 
     Example:
         >>> bucket_f1([["a", "cat"]], [["the", "cat"]], lambda word: str(len(word)))
@@ -70,8 +69,8 @@ def bucket_f1(
 def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
     """Return a function from a word to its frequency bucket.
 
-    The buckets are 1, 2-5, 6-10, 11-100, 101-1000, 1001+ as in Table 70, and 0 for words without a
-    count.
+    The buckets are 1, 2-5, 6-10, 11-100, 101-1000 and 1001+ as in Table 70. Words without a count
+    are in bucket 0.
     """
 
     def bucket(word: str) -> str:
@@ -83,7 +82,6 @@ def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
 
 
 def bucket_names() -> list[str]:
-    """Return the frequency buckets, rarest first."""
     name = frequency_bucket({str(low): low for low, _ in BUCKETS})
     return [name(str(low)) for low, _ in BUCKETS]
 
@@ -91,7 +89,7 @@ def bucket_names() -> list[str]:
 def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
     """Return the F1 of words by coarse part of speech, x 100 (Table 70).
 
-    A word is correct only if its part of speech is the same as in the reference.
+    A word is correct only if the reference has the word with an equal part of speech.
 
     Args:
         tag: Function from sentences, as lists of words, to Penn Treebank or Universal Dependencies
@@ -113,10 +111,10 @@ def coarse(tag: str) -> str:
 
 
 def repetition_rate(outputs: Words, order: int = 2) -> float:
-    """Return the share of n-grams that occurred earlier in the same output, 0 to 100.
+    """Return the percentage of n-grams that occurred earlier in the same output.
 
-    The Turkish system of the thesis was worse because of repetition (7.4.3). Compare with the rate
-    of the references, since some repetition is normal. The rate is 0 if no output is long enough.
+    Compare it with the references' rate, since some repetition is normal (thesis, 7.4.3). It is 0
+    if no output is long enough.
 
     Args:
         order: Words per n-gram, at least 1.

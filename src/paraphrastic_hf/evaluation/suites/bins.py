@@ -1,5 +1,4 @@
-"""STS pairs grouped by length, by unknown words, and by image captions (thesis, 3.3, 3.8.1,
-4.9.3)."""
+"""STS pairs grouped by length, unknown words and captions (thesis, 3.3, 3.8.1, 4.9.3)."""
 
 from __future__ import annotations
 
@@ -32,11 +31,11 @@ BENCHMARK = ("all", "captions", "no captions")  # Table 41
 def by_number(
     pairs: ScoredPairs, numbers: Sequence[int], bins: dict[str, tuple[int, int]], group: str
 ) -> list[ScoredPairs]:
-    """Group pairs into bins by a number per pair, and return a dataset for each bin that has pairs.
+    """Make a dataset of the pairs in each bin. Bins without pairs are left out.
 
     Args:
-        numbers: Number of each pair, such as its length in words.
-        bins: The lowest and highest number of each bin, by name of the bin. Bins may overlap.
+        numbers: The number that assigns each pair to bins, such as its length in words.
+        bins: The lowest and highest number of each bin, by name. Bins may overlap.
     """
     found = []
     for name, (low, high) in bins.items():
@@ -98,7 +97,10 @@ def _benchmark(data_dir: Path) -> list[ScoredPairs]:
         [row for row, caption in zip(rows, is_caption, strict=True) if not caption],
     )
     if not (parts[1] and parts[2]):
-        raise DataError("sts-test.csv needs both captions and other pairs in its genre column")
+        raise DataError(
+            "The genre column of sts-test.csv must have both captions and other genres. Give the "
+            "official file"
+        )
     return [scored_pairs(n, "STS-B test", part) for n, part in zip(BENCHMARK, parts, strict=True)]
 
 

@@ -1,9 +1,8 @@
 """Development score for model selection, on pairs that are in no reported test set.
 
-It is the unweighted mean of Pearson's r x 100 on three sets: STS-B dev, SICK trial and
-Annotated-PPDB dev, without the pairs that are also in a test set. Training keeps the checkpoint
-with the highest score, and tuning keeps the settings with the highest score (`development: clean`
-in a recipe).
+It is the unweighted mean of Pearson's r x 100 on STS-B dev, SICK trial and Annotated-PPDB dev,
+without pairs of test sets. With `development: clean` in a recipe, training keeps the checkpoint
+with the highest score, and tuning the best settings.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, scor
 
 CORPUS = "clean_development"
 GROUP = "development"
-SETS = {  # by name -> configuration. They are smaller than the official sets.
+SETS = {  # name -> configuration. These sets are smaller than the official ones.
     "clean STS-B dev": "stsb",
     "clean SICK trial": "sick",
     "clean Annotated-PPDB dev": "annotated_ppdb",

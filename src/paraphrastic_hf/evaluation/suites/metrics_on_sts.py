@@ -1,8 +1,7 @@
-"""Translation metrics as systems on STS 2012-2016 (thesis, Table 65): SIM, SimiLE, and metrics that
-match words.
+"""Translation metrics as similarity measures on STS 2012-2016 (thesis, Table 65).
 
-The metrics distinguish reference and hypothesis, but STS sentences have no roles. As in the thesis,
-the first sentence is the reference, and `symmetric` is the mean of both directions.
+The metrics distinguish reference and hypothesis. As in the thesis, the first sentence of a pair is
+the reference. `symmetric` is the mean of both directions.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ MEANS = "means of the years"  # group of the rows that the headline averages
 
 
 def sts_correlations(measure: Measure, data_dir: Path) -> list[Row]:
-    """Return Pearson's r x 100 of metrics with human scores: for each dataset, then the means of
-    years."""
+    """Return each metric's Pearson r x 100 with human scores: per dataset, then means per year."""
     rows: list[Row] = []
     for year in YEARS:
         of_year = []

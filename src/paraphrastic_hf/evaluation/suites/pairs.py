@@ -26,9 +26,8 @@ class PairsTask:
     Attributes:
         read: Function from the folder of official files to datasets.
         measure: Correlation that the papers report, `pearson` or `spearman`. Results contain both.
-        has_whole: Whether all pairs of a group are also scored together.
-        more: Function that takes the encoder and the pairs of a dataset, and returns further
-            scores.
+        has_whole: Whether to also score all pairs of a group as one dataset.
+        more: Function from the encoder and a dataset to additional scores by name.
     """
 
     read: Callable[[Path], Sequence[ScoredPairs]]
@@ -62,7 +61,7 @@ class PairsTask:
         return rows
 
     def judged(self, encoder: Any, data_dir: Path) -> list[Ranked]:
-        """Return the results by example. Raises the same errors as calling the task."""
+        """Return the results for each pair. Raises the same errors as calling the task."""
         suite = self.datasets(data_dir)
         return [
             Ranked(pairs.group, pairs.name, self.measure, cosine, np.asarray(pairs.scores))
@@ -78,7 +77,6 @@ def corpus_rows(
 
 
 def scored_pairs(name: str, group: str, rows: Sequence[Mapping[str, Any]]) -> ScoredPairs:
-    """Make a dataset from rows with `sentence1`, `sentence2` and `score`."""
     first, second, scores = (
         [row[column] for row in rows] for column in ("sentence1", "sentence2", "score")
     )
@@ -95,7 +93,7 @@ def corpus_task(
     measure: str = "pearson",
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None,
 ) -> PairsTask:
-    """Make a task from one split of a corpus, for the correlation `pearson` or `spearman`."""
+    """Make a task from one split of a corpus. `measure` is `pearson` or `spearman`."""
 
     def read(data_dir: Path) -> list[ScoredPairs]:
         return [scored_pairs(name, group, corpus_rows(data_dir, corpus, config, split=split))]
@@ -104,7 +102,7 @@ def corpus_task(
 
 
 def score_of(rows: Sequence[Row], measure: str, group: str, name: str) -> float:
-    """Return one score from the results of a suite, or NaN if it is missing."""
+    """Return the score of dataset `name` in `group`, or NaN if it is missing."""
     found = [
         row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)
     ]

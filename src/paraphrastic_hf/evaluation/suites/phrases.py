@@ -19,8 +19,7 @@ SINGLE = "single ratings"
 
 
 def _single_ratings(kind: str) -> Task:
-    """Make a task that computes Spearman's rho x 100 over single ratings, not over a pair's mean
-    rating."""
+    """Make a task that computes Spearman's rho x 100 over single ratings, not mean ratings."""
 
     def task(encoder: Any, data_dir: Path) -> list[Row]:
         rows = corpus_rows(data_dir, "bigrams", kind.lower())

@@ -1,8 +1,8 @@
 """Probing: accuracy of classifiers on embeddings (thesis, 5.7.2, Tables 52 and 58).
 
-A model may consist of several encoders: its attribute `encoders` maps names to objects with
-`encode`. Each encoder is scored in its own group of the results. For generative models these are
-the semantic and the language encoders, unless `latent` selects one of them.
+A generative model has several encoders, such as its semantic encoder and its language encoders. Its
+attribute `encoders` maps their names to objects with `encode`. The scores of each encoder form a
+group of the results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from paraphrastic_hf.evaluation.measures.protocols import (
 )
 from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite, Task
 
-PARTS = 5  # a task without a training split is cut into parts, one of them to choose C
+PARTS = 5  # without a training split: 4 parts of the validation split train, 1 chooses C
 ONLY = "embedding"  # the group of a model with a single encoder
 TEXTS = "probing_text"
 NAMES = {
@@ -50,12 +50,10 @@ Splits = dict[str, tuple[list[str], list[Any]]]
 
 
 def read_probe(task: str, data_dir: Path) -> Splits:
-    """Read the texts and labels of `train`, `validation` and `test`.
+    """Read the texts and labels of each split of a task, a key of `NAMES`.
 
-    X-Probe lacks a training split, so four fifths of its validation split are used for training.
-
-    Args:
-        task: A key of `NAMES`.
+    X-Probe lacks a training split, so four fifths of its validation split become the training
+    split.
     """
     rows = load_dataset("probing", task, data_dir=data_dir, streaming=True)
     splits = {split: _columns(rows[split]) for split in rows}
@@ -72,8 +70,7 @@ def read_probe(task: str, data_dir: Path) -> Splits:
 
 
 def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits:
-    """Make a probing task from text. Return the texts and labels of `train`, `validation` and
-    `test`."""
+    """Make a probing task from text. Return texts and labels by split."""
     bitext = data_dir.parent / "train" / f"en-{'fr' if language == 'en' else language}"
     for path, column in (
         (data_dir / TEXTS / f"{language}.txt", 0),
@@ -82,8 +79,8 @@ def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits
         if path.exists():
             return _made_from(path, corpus, config, column)
     raise MissingFileError(
-        f"{corpus} {config} needs sentences: {TEXTS}/{language}.txt in {data_dir}, one per line, "
-        f"or bitext in the folder {bitext}"
+        f"{corpus} {config} needs text. Put {TEXTS}/{language}.txt (one sentence per line) into "
+        f"{data_dir}, or bitext into {bitext}"
     )
 
 
@@ -122,8 +119,7 @@ def _columns(rows: Any) -> tuple[list[str], list[Any]]:
 
 
 def _numbers(labels: Sequence[Any], kinds: Sequence[Any]) -> np.ndarray:
-    """Map labels to indices. Labels that do not occur in training get -1, which is never
-    correct."""
+    """Map labels to indices. Labels unseen in training get -1, which is never correct."""
     place = {label: i for i, label in enumerate(sorted(set(kinds)))}
     return np.array([place.get(label, -1) for label in labels])
 

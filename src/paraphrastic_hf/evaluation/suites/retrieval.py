@@ -1,5 +1,4 @@
-"""Finding translations: nearest sentences in Tatoeba, and bitext mining in BUCC (thesis, 5.2.4 and
-5.13.2)."""
+"""Nearest sentences in Tatoeba, and bitext mining in BUCC (thesis, 5.2.4, 5.13.2)."""
 
 from __future__ import annotations
 
@@ -30,16 +29,13 @@ BUCC_SCORES = {"cosine": "cosine", "distance": "distance", "ratio": "ratio"}
 def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]:
     """Score how often the nearest sentence by cosine is the translation.
 
-    A zero vector finds nothing. Of equally near sentences the first is taken.
-
-    Args:
-        foreign: Embeddings of the foreign sentences, (sentences, dim).
-        english: Embeddings of their translations, in the same order, (sentences, dim).
+    Row i of `english` is the translation of row i of `foreign`. A zero vector finds nothing. Among
+    equally near sentences the first one counts.
 
     Returns:
         Figures x 100. `xx-en`: accuracy of finding the English translation of foreign sentences.
-        `en-xx`: the reverse. `accuracy`: their mean. `MTEB F1`: F1 of xx-en with each English
-        sentence as a class, averaged over the classes.
+        `en-xx`: accuracy in the reverse direction. `accuracy`: mean of the two. `MTEB F1`: F1 of
+        xx-en with each English sentence as a class, averaged over the classes.
     """
     number = len(foreign)
     found = nearest_sentences(foreign, english)
@@ -53,9 +49,7 @@ def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]
 def nearest_sentences(foreign: np.ndarray, english: np.ndarray) -> np.ndarray:
     """Find the nearest English sentence of each foreign one by cosine, and the reverse.
 
-    Returns:
-        Indices of the nearest sentences, (2, sentences): English sentences for the foreign ones,
-        then the reverse. -1 for a zero vector.
+    Return indices of English, then of foreign sentences, (2, sentences). A zero vector gets -1.
     """
     sides = UnitRows(foreign, name="foreign"), UnitRows(english, name="English")
     found = np.full((2, len(foreign)), -1)
@@ -80,14 +74,13 @@ def _tatoeba_judged(encoder: Any, data_dir: Path) -> list[Judged]:
 
 
 def judged_translations(group: str, name: str, foreign: np.ndarray, english: np.ndarray) -> Judged:
-    """Return which translations were found, as results by example. Each direction counts half."""
+    """Return whether each translation was found. Each of the two directions counts half."""
     found = nearest_sentences(foreign, english)
     right = (found == np.arange(found.shape[1])).mean(0, keepdims=True)
     return Judged(group, name, "accuracy", right, np.ones_like(right))
 
 
 def _encoded(encoder: Any, data_dir: Path) -> Iterator[tuple[str, str, list[np.ndarray]]]:
-    """Yield group, language, foreign vectors and English vectors, for each language with files."""
     groups = {language: group for group, names in THESIS_GROUPS.items() for language in names}
     is_found, missing = False, None
     for language in find_source("tatoeba").configs:
@@ -129,13 +122,13 @@ def _tatoeba_headline(rows: Sequence[Row]) -> dict[str, float]:
 def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
     """Return the threshold at which mined pairs have the highest F1.
 
-    It is midway between the lowest accepted score and the next lower score. It is infinity if no
-    gold pair was mined.
+    It is midway between the lowest accepted score and the next lower score, or infinity if no gold
+    pair was mined.
 
     Args:
         score: The score of each mined pair, (pairs,).
         is_gold: Whether each mined pair is a gold pair, (pairs,).
-        gold: Number of gold pairs.
+        gold: Number of gold pairs, mined or not.
     """
     order = np.argsort(-score, kind="stable")
     score, hits = score[order], np.cumsum(is_gold[order])
@@ -160,11 +153,11 @@ def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float
 def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
     """Score mined pairs, with the threshold tuned on half of the source sentences.
 
-    The halves are the sources with even and with odd indices. The threshold tuned on each half is
-    applied to the other half, and the two results are averaged.
+    The two halves are the even and the odd source indices. The threshold tuned on one half is
+    applied to the other, and the two results are averaged.
 
     Returns:
-        Figures x 100: `F1`, `precision`, `recall`, and `best F1`, with a threshold tuned on all
+        Figures x 100: `F1`, `precision`, `recall`, and `best F1`, which tunes the threshold on all
         sources.
     """
     is_gold = np.array(
@@ -210,8 +203,7 @@ def bucc_judged(group: str, name: str, pairs: Pairs, gold: dict[int, int], sourc
 
 def _bucc(config: str) -> JudgedTask:
     def mined(encoder: Any, data_dir: Path) -> tuple[dict[str, Pairs], dict[int, int], int]:
-        """Return the mined pairs by kind of score, the gold pairs, and the number of source
-        sentences."""
+        """Return the mined pairs by kind of score, the gold pairs, and the number of sources."""
         first, second = config.split("-")
         vectors, numbers = [], []
         for split, language in (("source", first), ("target", second)):

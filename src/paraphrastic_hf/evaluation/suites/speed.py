@@ -1,8 +1,8 @@
 """Sentences encoded per second, by batch size (thesis, 5.3.1, Table 45).
 
-Averaging encoders of this package cache words, so only text that they have not seen is timed.
-Before each repetition the cache is cleared and filled with the half of the sentences that is not
-timed. Caches of other encoders and tokenizers cannot be cleared, which favors these.
+Encoders of this package that average word vectors cache words. Before each repetition the cache is
+cleared and filled with sentences that are not timed. Caches of other encoders cannot be cleared,
+which favors these encoders.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ def sentences_per_second(
     """Measure the speed of encoding: the median over repetitions, after one batch to warm up.
 
     Args:
-        batches: Batches of `size` sentences each. A repetition encodes batches until its time is
-            up, each batch at most once. The next repetition continues with the next batch,
-            cyclically.
+        batches: Batches of `size` sentences each. A repetition encodes each batch at most once
+            until its time is up. The next repetition continues with the next batch, cyclically.
         prepare: Called before each repetition, outside the measured time.
     """
     work(batches[0])
@@ -115,7 +114,6 @@ def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
 
 
 def _meet(encoder: SentenceEncoder, texts: list[str]) -> None:
-    """Fill the encoder's word cache with these texts only."""
     encoder.forget()
     encoder.encode(texts)
 
@@ -146,8 +144,7 @@ def machine(device: str) -> str:
 
 
 def _apart(encoder: Any) -> Any:
-    """Return an encoder that may be moved to another device: a copy of an encoder of this package,
-    and any other encoder itself."""
+    """Return a copy of a `SentenceEncoder`, which may be moved. Return other encoders unchanged."""
     if not isinstance(encoder, SentenceEncoder):
         return encoder
     return SentenceEncoder(encoder.model_apart(), encoder.tokenizer)
@@ -160,7 +157,7 @@ def _torch_model(encoder: Any) -> Any:
 
 @contextmanager
 def _on(encoder: Any, device: str) -> Iterator[None]:
-    """Move the encoder's torch model (if any) to a device, and move it back at the end."""
+    """Move the encoder's torch model (if any) to a device. Move it back on exit."""
     needs_no_torch = isinstance(encoder, SentenceEncoder) and encoder.table() is not None
     model = None if device == "CPU" and needs_no_torch else _torch_model(encoder)
     if model is None:
@@ -187,9 +184,9 @@ def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
 def _prepared(
     encoder: Any, device: str
 ) -> tuple[Callable[[Batch], Any], Callable[[Any], Any]] | None:
-    """Return a function that tokenizes a batch and a function that embeds the tokens.
+    """Return a function that tokenizes a batch and one that embeds its tokens.
 
-    Return None if the encoder does not separate the two.
+    Return None if the encoder does not offer these two steps separately.
     """
     import numpy as np
     import torch
@@ -230,8 +227,7 @@ def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Return, for each device, the speed from text for each batch size, and from tokens for batch
-    size 128."""
+    """Return speeds by device: from text for each batch size, from tokens for batch size 128."""
     figures = {}
     for row in rows:
         device = row.group.partition(",")[0]

@@ -40,8 +40,7 @@ CONVENTIONS = {
 
 
 def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the main figures: each year, the average by four conventions, the mean of 22 datasets,
-    STS-B test and STS17 en-en."""
+    """Return the main figures: means of years, overall averages, STS-B test and STS17 en-en."""
     single = [row for row in rows if row.name != WHOLE]
     whole = [row for row in rows if row.name == WHOLE]
     years = {year: mean_of(single, "pearson", year) for year in YEARS}
@@ -61,11 +60,8 @@ def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
 def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
     """Average Pearson r over the datasets of thesis 3.2.2: the 20 of STS 2012-2015, SICK, Twitter.
 
-    SMT of 2013 and Twitter are not freely available and may be missing. Any other missing dataset
-    gives NaN.
-
-    Returns:
-        The mean, under the name that states the number of datasets. NaN under the other names.
+    SMT of 2013 and Twitter are not freely available. `ABSENT` has a name of the mean for each case.
+    Only the name that fits the available datasets gets the mean, the other names get NaN.
     """
     found = {(row.group, row.name): row.scores["pearson"] for row in rows}
     wanted = [(year, name) for year in YEARS[:-1] for name in STS_DATASETS[year]]
@@ -79,7 +75,7 @@ def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _sick_and_twitter(encoder: Any, data_dir: Path) -> list[Row]:
-    """Return the scores of SICK and Twitter, without those that are missing (see `mean_of_22`)."""
+    """Return the scores of SICK and Twitter. A corpus without files is left out."""
     rows: list[Row] = []
     for group, corpus in SICK_AND_TWITTER.items():
         try:
@@ -90,8 +86,7 @@ def _sick_and_twitter(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _of_22(mean: float, twitter: float) -> dict[str, float]:
-    """Return a published mean of 22 datasets, and the mean of 21 datasets without Twitter, computed
-    from it."""
+    """Return a published mean of 22 datasets, and the mean without Twitter computed from it."""
     return {ALL_22: mean, WITHOUT_TWITTER: (22 * mean - twitter) / 21}
 
 

@@ -1,8 +1,8 @@
 """Transfer: classifiers on frozen embeddings, with SentEval's protocol (thesis, 4.9.2, Table 39).
 
 The classifiers are logistic regressions. Pairs have the features |u - v| and u * v. Relatedness is
-predicted as a distribution over the scores 1 to 5 (Tai, Socher and Manning, 2015, ACL), whose mean
-is the predicted score.
+predicted as a distribution over the scores 1 to 5, whose mean is the predicted score (Tai, Socher
+and Manning, 2015, ACL).
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ Columns = dict[str, list[Any]]
 
 
 def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> Columns:
-    """Read one split of a corpus as columns."""
     rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
 
@@ -108,12 +107,9 @@ def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def score_distribution(scores: np.ndarray) -> np.ndarray:
-    """Return the distribution over 1 to 5 whose mean is the score, for each score, (examples, 5).
+    """Return, for each score, the distribution over 1 to 5 whose mean is the score, (examples, 5).
 
     Only the two neighboring integers have a probability: 3.6 gives p(3) = 0.4 and p(4) = 0.6.
-
-    Args:
-        scores: The scores, 1 to 5, (examples,).
     """
     whole = np.minimum(np.floor(scores).astype(int), SCORES - 1)
     distribution = np.zeros((len(scores), SCORES))
@@ -124,7 +120,7 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
-    """Return F1 x 100 of class 1, or 0 if no example has class 1, predicted or gold."""
+    """Return F1 x 100 of class 1, or 0 if class 1 is neither predicted nor gold."""
     both = int((found & gold).sum())
     either = int(found.sum() + gold.sum())
     return 200 * both / either if either else 0.0
@@ -146,7 +142,7 @@ TASKS: dict[str, Task] = {
     "SST-5": _stanford("fine", "SST-5", 5),
 }
 TABLE_39 = ("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
-# Task and measure of each figure that is not the accuracy of the task of the same name.
+# Figures other than the accuracy of the task with their name -> task and measure.
 FIGURES = {"MRPC F1": ("MRPC", "F1"), "SICK-R": ("SICK-R", "pearson")}
 
 

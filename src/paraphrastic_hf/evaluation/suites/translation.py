@@ -1,7 +1,7 @@
-"""SIM and SimiLE as translation metrics, compared with metrics that match words (thesis, Table 66).
+"""SIM, SimiLE and word-matching metrics as translation metrics (thesis, Table 66).
 
-The score of a metric is Spearman's rho with human direct assessments of segments, averaged over
-language pairs.
+A metric's score is Spearman's rho with human direct assessments of segments, averaged over language
+pairs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def semantic_measure(encoder: Any) -> Measure:
     """Return a function that computes SIM and SimiLE, by sentences and by windows.
 
     Metrics that the encoder does not support are left out. SimiLE needs a tokenizer to measure
-    lengths. Windows need an encoder that averages rows of a table.
+    lengths. Windows need an encoder that averages vectors from an embedding table.
     """
     scorers = {}
     for suffix, similarity in (("", "sentences"), (BY_WINDOWS, "windows")):
@@ -53,7 +53,7 @@ def semantic_measure(encoder: Any) -> Measure:
 
 
 def matching_measure(name: str) -> Measure:
-    """Return a function that computes one of `MATCHING`."""
+    """Return a function that computes the metric `name`, one of `MATCHING`."""
     score = load_matching(name)
     return lambda outputs, references: {name: score(outputs, [[text] for text in references])}
 

@@ -17,9 +17,9 @@ from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 
 
 def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
-    """Return the percentage of distinct words without a token known to the encoder's tokenizer.
+    """Return the percentage of distinct words without a known token.
 
-    Return None if the tokenizer is not from this package.
+    It is None for tokenizers of other packages.
     """
     tokenizer = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "keeps_to_words"):
@@ -28,8 +28,7 @@ def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
 
 
 def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
-    """Count the words of each text that are not in the vocabulary of the encoder's
-    `WordTokenizer`."""
+    """Count each text's words that are not in the vocabulary of the encoder's `WordTokenizer`."""
     tokenizer = getattr(encoder, "tokenizer", None)
     if not isinstance(tokenizer, WordTokenizer):
         raise NotApplicableError(
@@ -50,7 +49,7 @@ def _are_unknown(tokenizer: Any, words: Sequence[str]) -> np.ndarray:
     return np.array([not (ids > 1).any() for ids in tokenizer.encode_batch(words)], bool)
 
 
-# configuration of `wordsim` -> its name in the papers
+# configuration of `wordsim` -> name in the papers
 NAMES = {
     "simlex": "SL999",
     "ws353": "WS353",

@@ -1,9 +1,8 @@
 """XNLI: inference learned in English, tested in other languages (thesis, 5.13.2, Table 56).
 
 The development sets are parallel, line by line. A classifier is fitted on nine tenths of the
-English set and tested on the last tenth in every language. With so few examples the penalty
-matters, and so does the norm of the vectors, which differs between models by a factor of up to
-twenty. All vectors are therefore divided by the root mean square norm of the English vectors.
+English set and tested on the last tenth in every language. All vectors are divided by the root mean
+square norm of the English vectors, so that the penalty is comparable between models.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def _task(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
-    """Return which pairs are labeled correctly in each language with files, with ten folds."""
+    """Return which pairs are labeled correctly in ten-fold cross-validation, for each language."""
     english = read_columns("xnli", "en", "validation", data_dir)
     labels = np.array(english["label"])
     first, second = embed(encoder, english["sentence1"], english["sentence2"])
@@ -60,7 +59,7 @@ def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
 
 
 def _features(first: np.ndarray, second: np.ndarray, length: float) -> np.ndarray:
-    """Return the features u, v, |u - v| and u * v. The order of the sentences matters here."""
+    """Return the features u, v, |u - v| and u * v, which depend on the order of the sentences."""
     first, second = (side / max(length, np.finfo(np.float32).tiny) for side in (first, second))
     return np.concatenate([first, second, pair_features(first, second)], 1)
 

@@ -21,16 +21,14 @@ class Engine(Protocol):
     """Translator of lines of text."""
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
-        """Translate lines.
-
-        An empty line gets an empty translation. A line that is too long for the model is cut.
+        """Translate lines. Lines that are too long for the model are cut.
 
         Args:
-            lines: Lines of any length. May be blank.
             before: Number of lines translated by earlier calls, so that sampling does not repeat
                 random numbers.
 
         Returns:
-            Translations of each line, best first unless sampled. Each has the text and the mean
-            log-probability of its tokens (thesis, 4.3), or NaN if the engine gives no scores.
+            Translations of each line, best first unless sampled. An empty line gets an empty
+            translation. A score is the mean log-probability of the tokens (thesis, 4.3), or NaN if
+            the engine gives no scores.
         """

@@ -1,7 +1,7 @@
 """Translation engines that run a program, which reads lines and writes their translations.
 
-Apertium is a rule-based system that needs no model and no network (`apt install apertium-X-Y`). Its
-license is the GPL, so it is run as a separate program.
+Apertium is a rule-based system (`apt install apertium-X-Y`). Its license is the GPL, so it is run
+as a separate program.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from paraphrastic_hf.generation.writing import NOTHING, GeneratedText
 from paraphrastic_hf.io.child import child
 from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineError
 
-MAX_ODD_LINES = 10  # lines per block that a program may answer with none or several
-SHOWN = 300  # characters of a failed program's output to show
+MAX_ODD_LINES = 10  # lines of a block that may get a wrong number of output lines
+SHOWN = 300  # characters of a failed program's output in a message
 _BEFORE_MARKS, _SPACES = re.compile(r" +(?=[.,;:!?](?: |$))"), re.compile(" {2,}")
 _BREAKS = re.compile("[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0]+")
 
@@ -24,9 +24,9 @@ _BREAKS = re.compile("[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0]+")
 class CommandEngine:
     """Program that reads one sentence per line and writes one translation per line, without scores.
 
-    A process is started for every block of lines. If the number of output lines is wrong, the two
-    halves of the block are translated separately, and so on. In the end only the line that causes
-    the problem gets an empty translation.
+    A process is started for every block of lines. If the number of output lines is wrong, both
+    halves of the block are translated separately, and so on. A single line with a wrong number of
+    output lines gets an empty translation.
 
     Args:
         timeout: Seconds for a block, above 0, after which the program and its children are killed.
@@ -55,8 +55,6 @@ class CommandEngine:
         return found
 
     def _translate_block(self, lines: list[str], odd: list[str]) -> list[str]:
-        """Translate lines. If the number of output lines is wrong, translate both halves
-        separately."""
         answer = self._run(self.separator.join(lines) + "\n")
         if not answer and len(lines) > 1:
             raise EngineError(f"{self.command[0]} wrote nothing for {len(lines):,} lines")
@@ -78,7 +76,6 @@ class CommandEngine:
         return [""]
 
     def clean(self, text: str) -> str:
-        """Clean a translation. By default return it unchanged."""
         return text
 
     def _run(self, text: str) -> str:
@@ -99,7 +96,7 @@ class CommandEngine:
 
 
 class Apertium(CommandEngine):
-    """Apertium, a rule-based engine: one translation per line, deterministic, without scores.
+    """Apertium, a rule-based engine without scores.
 
     Args:
         mode: Language pair, such as `spa-eng`. `apertium -l` lists the installed pairs.

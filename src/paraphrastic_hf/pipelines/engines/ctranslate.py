@@ -1,7 +1,6 @@
-"""CTranslate2 engine: runs converted transformers models, several times as fast in int8.
+"""CTranslate2 engine: runs converted Marian, M2M100, NLLB, mBART, T5 and other models.
 
-CTranslate2 converts Marian, M2M100, NLLB, mBART, Pegasus, T5 and other models. Of this package's
-translators it converts the kind `marian`.
+Of this package's translators it converts the kind `marian`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, Generatio
 from paraphrastic_hf.pipelines.engines.base import EngineError
 
 FIX = "Use engine.kind transformers, which takes any encoder-decoder"
-MAX_TOKENS_READ = 1024  # of a line, if the model has no limit
+MAX_TOKENS_READ = 1024  # maximum length of a line if the model has no limit
 
 
 class CTranslate2Engine:
@@ -33,8 +32,8 @@ class CTranslate2Engine:
         model: A `ctranslate2.Translator`.
         tokenizer: Tokenizer of the original model, as loaded by `AutoTokenizer`.
         source: Language of the lines, for multilingual tokenizers (NLLB, M2M100).
+        to: Language to write, for multilingual tokenizers.
         most_tokens: Maximum length of a line in tokens, at least 1. Longer lines are cut.
-        batch_tokens: Tokens per batch, at least 1.
         timeout: Time limit of a call in seconds, above 0.
 
     Example:
@@ -73,11 +72,9 @@ class CTranslate2Engine:
         threads: int = 1,
         **options: Any,
     ) -> CTranslate2Engine:
-        """Load a model, converting it first if needed.
+        """Load a model. It is converted first if needed.
 
-        Args:
-            work: Folder for the converted model (default: beside a local model).
-            threads: Threads per batch, at least 1.
+        `work` is the folder for the converted model. By default it is beside a local model.
         """
         directory = converted(name, work=work, advice=FIX, precision=precision)
         import ctranslate2
@@ -115,13 +112,13 @@ class CTranslate2Engine:
         return found
 
     def _nats(self, hypothesis: Sequence[str], score: float) -> float:
-        """Convert CTranslate2's score, the sum over length ** penalty, to a mean over tokens."""
+        """Convert CTranslate2's score, sum / length ** penalty, to the mean log-probability."""
         most = self._most_written()
         length = min(len(hypothesis) + 1, most)
         return score * length ** (self.writing.length_penalty - 1)  # type: ignore[no-any-return]
 
     def _most_written(self) -> int:
-        """Return the maximum length of a translation in tokens, including the end token."""
+        """Return the maximum length of a translation in tokens, with the end token."""
         return min(self.writing.max_tokens, self.most_tokens - 1)
 
     def _tokens(self, lines: Sequence[str]) -> list[list[str]]:

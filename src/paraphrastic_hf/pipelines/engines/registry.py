@@ -12,15 +12,12 @@ from paraphrastic_hf.pipelines.recipe import EngineArguments, split_command
 
 
 def writing_of(engine: EngineArguments, seed: int = 0) -> GenerationOptions:
-    """Return the search or sampling options of an engine."""
     known = {field.name for field in fields(GenerationOptions)} & set(vars(engine))
     return GenerationOptions(seed=seed, **{name: getattr(engine, name) for name in known})
 
 
 @dataclass(frozen=True)
 class ModelEngine:
-    """Engine that runs a torch model."""
-
     write: Translate
     writing: GenerationOptions
 

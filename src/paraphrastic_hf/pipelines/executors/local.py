@@ -2,8 +2,7 @@
 
 datatrove's own executor waits forever when a worker is killed, and a `concurrent.futures` pool ends
 all workers when one worker dies. Here each worker is a process with its own pipe. It receives task
-indices and answers with row counts and results. Finished tasks are recorded on disk, so any worker
-can take the next task.
+indices and sends row counts and results.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ SPAWN = multiprocessing.get_context("spawn")
 SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
 
-KEPT_ERRORS = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # keep their type
+KEPT_ERRORS = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # raised as is
 TRANSIENT = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
 PERMANENT = (
     MissingEngineError,
@@ -60,8 +59,8 @@ class LocalExecutor(LocalPipelineExecutor):
     """Executor that runs the tasks of a pipeline in processes of this machine.
 
     Args:
-        attempts: Maximum number of attempts at a task whose worker dies or hangs, at least 1.
-        patience: Seconds without a finished block after which a worker is killed, above 0.
+        attempts: Maximum number of attempts at a task, at least 1.
+        patience: Seconds without a finished block before a worker is killed, above 0.
         on_rows: Called with the number of rows of each finished block.
     """
 
@@ -78,7 +77,6 @@ class LocalExecutor(LocalPipelineExecutor):
         self.attempts, self.patience, self.on_rows = attempts, patience, on_rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop `on_rows`, which workers do not need."""
         return self.__dict__ | {"on_rows": None}
 
     def run(self) -> None:
@@ -129,7 +127,7 @@ class LocalExecutor(LocalPipelineExecutor):
 
 @dataclass(frozen=True)
 class _Result:
-    """How a task ended: with success, or with an error that another attempt may avoid."""
+    """Success (no error), or an error that may be transient."""
 
     error: ParaphrasticError | None = None
     is_transient: bool = False
@@ -158,7 +156,7 @@ class _Worker:
             self.connection.send(rank)
 
     def result(self) -> _Result | None:
-        """Return how the task ended, or None while it runs. Reports finished rows to `on_rows`."""
+        """Return how the task ended, or None while it runs. Report finished rows to `on_rows`."""
         try:
             while self.connection.poll():
                 answer = self.connection.recv()
@@ -226,7 +224,6 @@ def _describe(error: Exception, logs: str) -> str:
 
 
 def _is_transient(error: Exception) -> bool:
-    """Return whether another attempt may succeed."""
     if isinstance(error, PERMANENT) or disk_error(error, os.curdir):
         return False
     return isinstance(error, TRANSIENT) or type(error).__name__ == "OutOfMemoryError"  # torch's

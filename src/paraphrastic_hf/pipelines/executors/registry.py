@@ -1,6 +1,6 @@
 """datatrove's executors by the names used in recipes: this machine, Slurm, Ray.
 
-All executors record finished tasks in `logs/completions` and never run them again.
+All executors record finished tasks in `logs/completions` and do not run them again.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ def run_stages(
     name: str = "corpus",
     on_rows: Callable[[int], None] = lambda rows: None,
 ) -> list[int]:
-    """Run every task that is not complete.
+    """Run every incomplete task. Return the number of tasks that are still incomplete.
+
+    With Slurm, jobs of these tasks may be waiting. With Ray, these tasks may have failed
+    repeatedly.
 
     Args:
         logs: Folder for the list of completed tasks, statistics and logs. Every worker must be able
             to write to it.
         on_rows: Called with the number of newly finished rows. Local executor only.
-
-    Returns:
-        Number of incomplete tasks. With Slurm, jobs may still be waiting. With Ray, some tasks may
-        have failed several times.
     """
     require("corpora", "datatrove", what="making a corpus")
     from datatrove.utils.logging import logger

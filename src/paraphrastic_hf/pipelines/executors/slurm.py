@@ -9,12 +9,11 @@ from datatrove.executor import SlurmPipelineExecutor
 
 from paraphrastic_hf.errors import ParaphrasticError
 
-SUBMITTED = "submitted.txt"  # in the folder of logs: number of the last job
+SUBMITTED = "submitted.txt"  # file with the number of the last job, in the folder of logs
 
 
 class SlurmExecutor(SlurmPipelineExecutor):
-    """Executor that submits incomplete tasks, unless jobs of an earlier call are waiting or
-    running.
+    """Executor that submits incomplete tasks if no job of an earlier call is waiting or running.
 
     datatrove's own executor would submit these tasks again, and the waiting jobs would take their
     tasks from the new list.

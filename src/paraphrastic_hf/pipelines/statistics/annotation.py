@@ -1,5 +1,4 @@
-"""Samples of a corpus for people to judge, and the answers by score bin (thesis, 4.3.2, Table
-27)."""
+"""Samples of a corpus for people to rate, and ratings by score bin (thesis, 4.3.2, Table 27)."""
 
 from __future__ import annotations
 
@@ -25,13 +24,13 @@ KEY = ("row", "low", "high", "score", "count", "overlap", "overlap_deviation")
 
 @dataclass(frozen=True)
 class BinAnswers:
-    """Ratings of the sampled rows of a bin.
+    """Ratings of the sampled rows of a score bin.
 
     Attributes:
         name: Name of the bin, such as `(0.2, 0.4]`.
         count: Number of rows of the corpus in the bin.
         overlap: Trigram overlap of the sample, mean and standard deviation.
-        ratings: How often each rating (1, 2, 3) was given, for each question.
+        ratings: Number of ratings 1, 2 and 3, for each question.
     """
 
     name: str
@@ -41,20 +40,16 @@ class BinAnswers:
 
 
 def refuse_sample(folder: str | Path) -> None:
-    """Raise DataError if a folder already contains a sample, which must not be overwritten."""
+    """Raise DataError if a folder contains a sample, which must not be overwritten."""
     if (Path(folder) / KEY_FILE).exists():
         raise DataError(f"{folder} contains a sample, perhaps with answers. Choose another folder")
 
 
 def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> int:
-    """Write the rows of all bins in random order, without scores, for people to judge.
+    """Write the rows of all bins in random order, without scores, for people to rate.
 
-    `page.html` is a form that saves answers as a TSV file. Alternatively, judges can fill in the
-    last two columns of `rows.tsv`. `key.tsv` has the bin of each row, which judges must not see.
-
-    Args:
-        bins: Bins from `fill_bins`.
-        folder: Folder to write.
+    `page.html` is a form that saves answers as a TSV file. Raters can also fill in the last two
+    columns of `rows.tsv`. `key.tsv` has the bin of each row, which raters must not see.
     """
     folder = Path(folder)
     refuse_sample(folder)
@@ -79,16 +74,16 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
 
 
 def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[BinAnswers], float]:
-    """Return the ratings by bin, and how often two people gave the same rating.
+    """Return the ratings by bin, and the agreement of the raters.
 
     Args:
         folder: Folder that `write_sample` wrote.
-        files: One file of answers per person: saved by the page, or a filled-in `rows.tsv`. A
+        files: One file of answers per rater: saved by the page, or a filled-in `rows.tsv`. A
             question may be left blank.
 
     Returns:
         The bins in order, and the share of equal ratings, 0 to 1, over all questions that two
-        people answered. NaN if there are no such questions.
+        people answered. NaN without such questions.
     """
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]

@@ -1,4 +1,4 @@
-"""Rows of a corpus by score bin, for people or models to judge (thesis, 4.3.2 and Table 27)."""
+"""Rows of a corpus by score bin, for people or models to rate (thesis, 4.3.2 and Table 27)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paraphrastic_hf.pipelines.steps.base import Row, Score
 from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap
 
 EDGES = (-0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # Table 27
-OF_A_BIN = 100  # sample of Table 27
+OF_A_BIN = 100  # size of a bin's sample in Table 27
 
 
 @dataclass
@@ -23,8 +23,6 @@ class Bin:
     """Rows with scores in (low, high].
 
     Attributes:
-        low: Lower edge, exclusive.
-        high: Upper edge, inclusive.
         count: Number of rows of the corpus in the bin.
         sample: Random rows of the bin, with their scores.
         overlap: Trigram overlap of the sample, mean and standard deviation.
@@ -50,14 +48,8 @@ def fill_bins(
 ) -> tuple[list[Bin], int]:
     """Sort the rows of a corpus into bins and keep a random sample of each bin.
 
-    Args:
-        batches: Rows from `read_corpus`.
-        score: Function from rows to scores. Rows with score None or outside all bins are only
-            counted.
-        of_a_bin: Size of the sample of a bin, 1 or more.
-
     Returns:
-        The bins, and the number of rows that are in no bin.
+        The bins, and the number of rows that are in no bin or have no score.
 
     Example:
         >>> rows = [{"reference": "a", "translation": "b", "score": s} for s in (0.1, 0.5, 0.6, 2)]
@@ -95,11 +87,8 @@ def fill_bins(
 def sampled(bins: Sequence[Bin], score: Score) -> list[float]:
     """Return the mean of another score over the sample of each bin. NaN for an empty sample.
 
-    Such scores can replace human ratings: an encoder with other training data rates similarity, and
-    a language model rates fluency.
-
-    Args:
-        bins: Bins from `fill_bins`.
+    The score can replace human ratings: similarity by an encoder with other training data, or
+    fluency by a language model.
     """
     means = []
     for each in bins:

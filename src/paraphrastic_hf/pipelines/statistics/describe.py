@@ -40,13 +40,11 @@ class Description:
     """Statistics of a corpus, a row of Table 25.
 
     Attributes:
-        rows: Number of pairs.
         length: Number of words per text, split at white space.
         idf: Mean inverse document frequency of the words of a text, in nats.
         paraphrase_score: Paraphrase score of a pair. None without scores.
         vocabulary_entropy: Entropy of the word distribution over all texts, in nats.
-        parse_entropy: Entropy of the distribution of parses cut to two levels, in nats. None
-            without parses.
+        parse_entropy: Entropy of the top two levels of parses, in nats. None without parses.
     """
 
     rows: int
@@ -76,7 +74,7 @@ class Idf:
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Idf:
-        """Compute document frequencies from texts, each of which is a document."""
+        """Count document frequencies. Each text is a document."""
         counts: Counter[str] = Counter()
         number = 0
         for text in texts:
@@ -86,16 +84,14 @@ class Idf:
 
     @classmethod
     def of_file(cls, path: str | Path) -> Idf:
-        """Compute document frequencies from a text file (also .gz, .xz), each line of which is a
-        document."""
+        """Count document frequencies in a text file (also .gz, .xz). Each line is a document."""
         return cls.of_texts(line for _, line in text_lines(Path(path)))
 
     @classmethod
     def of_counts(cls, path: str | Path) -> Idf:
-        """Compute document frequencies from a file with a word and its count on each line.
+        """Read a file with a word and its count on each line.
 
-        White space separates the two. Each occurrence counts as a document, so that the IDF is -ln
-        p, the surprisal of a word.
+        Each occurrence counts as a document, so the IDF is -ln p, the surprisal of a word.
         """
         counts: dict[str, int] = {}
         for number, raw in raw_lines(Path(path)):
@@ -113,7 +109,7 @@ class Idf:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text: runs of letters and digits, in lower case.
+    """Return runs of letters and digits in a text, in lower case.
 
     Example:
         >>> words_of("The cat, asleep.")
@@ -123,7 +119,7 @@ def words_of(text: str) -> list[str]:
 
 
 def entropy(counts: Iterable[int]) -> float:
-    """Return the entropy, in nats, of the distribution with these counts. 0 for an empty sequence.
+    """Return the entropy, in nats, of the distribution with these counts. It is 0 without counts.
 
     Example:
         >>> round(entropy([5, 5]), 3)
@@ -150,7 +146,7 @@ def describe_corpus(
         idf: Inverse document frequencies. If None, computed from the texts. The thesis uses
             Wikipedia.
         scores: Paraphrase score of each row.
-        parses: Column of the parses.
+        parses: Name of the column with parses.
 
     Example:
         >>> found = describe_corpus([{"reference": "a cat sat", "translation": "the cat sat"}])
@@ -175,7 +171,7 @@ def describe_corpus(
 
 
 def _parse_entropy(rows: Sequence[Row], column: str) -> float:
-    """Return the entropy of the top two levels of parses (thesis, footnote 1 of chapter 4)."""
+    """Return the entropy of parses cut to two levels (thesis, footnote 1 of chapter 4)."""
     counts: Counter[Any] = Counter()
     for row in rows:
         if row[column]:

@@ -19,8 +19,8 @@ from paraphrastic_hf.io.files import output_file, replacing, tsv_line
 from paraphrastic_hf.io.lines import PACKED, READ_ERRORS, number_in, open_lines, text_lines
 from paraphrastic_hf.pipelines.statistics.describe import words_of
 
-MAX_WORDS = 30  # per sentence (4.9.1)
-MIN_COUNT = 10  # per pair of words (4.9.1)
+MAX_WORDS = 30  # maximum length of a sentence (4.9.1)
+MIN_COUNT = 10  # minimum count of a pair of words (4.9.1)
 WORDS_AT_A_TIME = 500
 COLUMNS = ("word", "paraphrase", "adjusted_pmi", "cross_pmi", "count")
 HEADER = "\t".join(COLUMNS)
@@ -30,13 +30,11 @@ Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # scores of word 
 
 @dataclass(frozen=True)
 class Entry:
-    """A word and one of its paraphrases.
+    """A word and one of its paraphrases, in lower case.
 
     Attributes:
-        word: The word, in lower case.
-        paraphrase: The paraphrase, in lower case.
-        adjusted_pmi: Cross-sentence PMI minus the PMI within sentences, in nats. The paraphrases of
-            a word are sorted by this value.
+        adjusted_pmi: Cross-sentence PMI minus the PMI within sentences, in nats. A word's
+            paraphrases are sorted by it.
         cross_pmi: Cross-sentence PMI, in nats.
         count: Number of sentence pairs with the word on one side and the paraphrase on the other.
     """
@@ -49,7 +47,7 @@ class Entry:
 
 
 class PairCounts:
-    """Words of sentence pairs, from which any PMI is computed.
+    """Words of sentence pairs, from which pointwise mutual information (PMI) is computed.
 
     For N sentence pairs, let n(u) be the number of the 2N sentences that contain u. Let n(u, v) be
     the number of pairs with u in one sentence and v in the other, counted twice if both sentences
@@ -88,11 +86,11 @@ class PairCounts:
         self.pairs = len(ends[0]) - 1
         if not self.pairs:
             raise DataError(
-                f"No sentence pairs to count with max_words {max_words}. Raise it, or give more "
-                "text"
+                f"No sentence pair has at most max_words {max_words} per side. Raise it, or give "
+                "more text"
             )
         shape = (self.pairs, len(self.numbers))
-        # (sentences, words) with a 1 if a sentence has a word. And the transpose
+        # (sentences, words) matrix with a 1 if a sentence has a word, and its transpose
         self._sides = [
             sparse.csr_matrix(
                 (
@@ -111,11 +109,9 @@ class PairCounts:
     def scores(
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return cross-sentence PMI, adjusted PMI and count of word pairs.
+        """Return cross-sentence PMI and adjusted PMI, in nats, and the count of each word pair.
 
-        Returns:
-            Three arrays, (pairs,) each: both PMI values in nats, and the number of sentence pairs.
-            All are 0 for word pairs that were never seen across a sentence pair.
+        The three arrays are (pairs,). All three values are 0 for pairs with count 0.
         """
         known = sorted({word for word in (*first, *second) if word in self.numbers})
         place = {word: number for number, word in enumerate(known)}
@@ -137,13 +133,10 @@ class PairCounts:
     def entries(
         self, min_count: int = MIN_COUNT, words: Iterable[str] | None = None
     ) -> Iterator[Entry]:
-        """Yield the lexicon: words in alphabetical order, and for each word its paraphrases, best
-        first.
+        """Yield the lexicon: words in alphabetical order, each with its paraphrases, best first.
 
-        Args:
-            min_count: Minimum number of sentence pairs with the word on one side and the paraphrase
-                on the other, 1 or more.
-            words: Words to list, in lower case. All if None.
+        `words` are the words to list, in lower case (default: all). Entries have at least
+        `min_count`.
         """
         frequent = np.flatnonzero(self._counts[0] + self._counts[1] >= min_count)
         if words is not None:
@@ -185,8 +178,7 @@ class PairCounts:
     def _pmi(
         self, cross: np.ndarray, within: list[np.ndarray], first: np.ndarray, second: np.ndarray
     ) -> np.ndarray:
-        """Return cross-sentence PMI, adjusted PMI and count, (3, pairs). All are 0 for a count of
-        0."""
+        """Return cross-sentence PMI, adjusted PMI and count, (3, pairs)."""
         total = self._counts[0] + self._counts[1]
         of_cross = _pmi_of(cross, 2 * self.pairs, total[first], total[second])
         halves = [
@@ -204,19 +196,14 @@ def _pmi_of(joint: np.ndarray, total: int, first: np.ndarray, second: np.ndarray
 
 
 def _at(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return entries of a sparse matrix, (places,) float64."""
     return np.asarray(matrix[rows, columns], np.float64).ravel()
 
 
 def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
     """Write a lexicon, complete or not at all, and return the number of entries.
 
-    Read the file with `datasets.load_dataset("parquet", data_files=...)` or, for TSV, `"csv"` with
-    `delimiter="\\t"`.
-
-    Args:
-        path: File to write: parquet if the name ends in .parquet, else TSV with a header,
-            compressed if the name ends in .gz, .xz or .bz2.
+    The format is parquet if the name ends in .parquet, otherwise TSV with a header. TSV is
+    compressed if the name ends in .gz, .xz or .bz2.
     """
     target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -254,7 +241,6 @@ def _write_parquet(entries: Iterator[Entry], path: Path) -> int:
 
 
 def is_lexicon(path: str | Path) -> bool:
-    """Return whether a file was written by `write_lexicon`."""
     path = Path(path)
     if not path.is_file():
         return False
@@ -270,11 +256,7 @@ def is_lexicon(path: str | Path) -> bool:
 
 
 def read_lexicon(path: str | Path) -> Iterator[Entry]:
-    """Yield the entries of a lexicon, in order.
-
-    Args:
-        path: File that `write_lexicon` wrote.
-    """
+    """Yield the entries of a file that `write_lexicon` wrote."""
     path = Path(path)
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
@@ -296,8 +278,7 @@ def read_lexicon(path: str | Path) -> Iterator[Entry]:
 
 
 def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
-    """Return a word similarity: the cross-sentence PMI, adjusted or not. It is 0 for pairs never
-    seen."""
+    """Return a function from pairs of words to cross-sentence PMI, or 0 for unseen pairs."""
 
     def score(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         cross, less_within, _ = counts.scores(first, second)
@@ -307,13 +288,9 @@ def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
 
 
 def listed_scores(path: str | Path) -> Scores:
-    """Return a word similarity read from a file of word pairs. It is 0 for pairs not in the file.
+    """Return a function that looks up the scores of word pairs in a TSV file.
 
-    The score of a pair is the third column, or 1 if there are only two columns.
-
-    Args:
-        path: TSV file (also .gz, .xz) of two words and optionally a score, such as pairs of PPDB,
-            or a lexicon of this package.
+    The score is the third column, or 1 if there are only two columns. Other pairs have score 0.
     """
     known: dict[tuple[str, str], float] = {}
     if is_lexicon(path):
@@ -334,9 +311,6 @@ def agreement(scores: Scores, pairs: ScoredPairs) -> tuple[float, float]:
     38).
 
     The scores of both orders of a pair are averaged. A pair without a score counts as 0.
-
-    Args:
-        pairs: Word pairs with human scores, such as SimLex-999.
     """
     first, second = ([word.lower() for word in side] for side in (pairs.first, pairs.second))
     found = (scores(first, second) + scores(second, first)) / 2

@@ -1,4 +1,4 @@
-"""HTML page on which people judge pairs. It needs no other file and no network."""
+"""HTML page on which people rate pairs. It needs no other file and no network."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _BOX = '<label><input type="radio" name="{question} {number}" value="{rating}"> 
 
 
 def make_page(rows: Sequence[tuple[str, str]], questions: Sequence[str]) -> str:
-    """Return a page that shows pairs, numbered from 1, and asks the questions about each."""
+    """Return a page with numbered pairs and the questions about each pair."""
     parts = []
     for number, (reference, translation) in enumerate(rows, 1):
         choices = ""

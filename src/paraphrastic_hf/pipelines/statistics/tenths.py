@@ -1,4 +1,4 @@
-"""Cut a corpus into tenths by a score, to train on each (thesis, 4.5.4, Table 29)."""
+"""Cut a corpus into tenths by a score, to train on each tenth (thesis, 4.5.4, Table 29)."""
 
 from __future__ import annotations
 
@@ -47,14 +47,12 @@ def write_tenths(
     most: int | None = None,
     seed: int = 1,
 ) -> list[Part]:
-    """Write `part-01.tsv` (lowest scores) to `part-10.tsv`, for use as sources of recipes.
+    """Split a corpus into tenths by score: `part-01.tsv` (lowest scores) to `part-10.tsv`.
 
-    The sizes of the parts differ by at most one row. Equal scores are ranked by position. Rows
-    without a score are in no part. The corpus is read twice, and only the scores are kept in
-    memory.
+    The sizes of the parts differ by at most one row. Rows without a score are in no part. The
+    corpus is read twice, and only the scores are kept in memory.
 
     Args:
-        folder: Folder to write.
         parts: Number of parts, 2 or more.
         most: Maximum number of rows to write per part, sampled at random. All if None. The thesis
             takes a million.

@@ -1,9 +1,7 @@
 """Base class of the steps that score and filter rows (thesis, 4.3 and 4.5.4).
 
 A row is a dict with a reference, its back-translation, and the scores of earlier steps. A step
-scores many rows at once, because encoders and language models are slow on single rows. The score is
-written to the column with the step's name. Rows with a score out of bounds are rejected, with the
-reason.
+writes its score to the column with the step's name, and rejects rows with a score out of bounds.
 """
 
 from __future__ import annotations
@@ -69,7 +67,6 @@ class Step:
 
 
 def column(rows: Sequence[Row], name: str) -> list[str]:
-    """Return the texts of a column. None becomes an empty text."""
     try:
         return [row[name] or "" for row in rows]
     except KeyError:

@@ -1,9 +1,8 @@
 """Steps that leave out duplicates, exact or near (MinHash; Broder, 1997).
 
-These steps remember the rows they have scored, so a step object serves only one pass over rows in
-order. `corpus make` finds all exact duplicates, because rows that are equal in the `dealing_side`
-go to the same task. If no side is suitable, it allows only one task. Near duplicates are found only
-within a task.
+A step remembers the rows it has scored, so it serves only one pass over rows in order. `corpus
+make` finds all exact duplicates, because rows that are equal in the `dealing_side` go to the same
+task. Near duplicates are found only within a task.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ COMPARED = (PAIR, REFERENCE, TRANSLATION, SOURCE)
 
 
 class Seen:
-    """Map from keys to the index of the row in which each key was first seen, in sorted arrays.
+    """Map from keys to the index of the first row with the key, in sorted arrays.
 
-    It takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70. Fifty
-    million keys need 600 MB, and up to 1.5 GB during merges.
+    It takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70.
 
     Example:
         >>> seen = Seen()
@@ -48,7 +46,7 @@ class Seen:
             first: Index of the first of these rows.
 
         Returns:
-            Index of the first earlier row with the same key, or -1, (rows,) int64.
+            Index of the first earlier row with an equal key, or -1, (rows,) int64.
         """
         unique, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
         found = np.full(len(unique), -1, np.int64)
@@ -63,10 +61,7 @@ class Seen:
         return np.where(before == np.arange(first, first + len(keys)), -1, before)
 
     def _keep(self, keys: np.ndarray, rows: np.ndarray) -> None:
-        """Merge arrays so that each array has at most half the size of the array before.
-
-        A key is then merged about log2(keys) times.
-        """
+        """Merge arrays so that each has at most half the size of the array before it."""
         while self._parts and len(self._parts[-1][0]) < 2 * len(keys):
             other, other_rows = self._parts.pop()
             keys, rows = np.concatenate([other, keys]), np.concatenate([other_rows, rows])
@@ -126,10 +121,10 @@ class Duplicates(Step):
 class NearDuplicates(Step):
     """Similarity of a text to the most similar earlier text, estimated by MinHash.
 
-    The similarity is the Jaccard index of word n-grams. For each text, `bands` x `hashes` minimum
-    hashes are kept. Two texts are compared if they agree on all hashes of a band. For texts of
-    similarity s this has probability 1 - (1 - s^hashes)^bands. With 8 bands of 4 hashes, that is
-    0.4 for s = 0.5 and 0.98 for s = 0.8. The estimated similarity is the share of equal hashes.
+    The similarity is the Jaccard index of word n-grams, estimated as the share of equal hashes.
+    Each text has `bands` x `hashes` minimum hashes. Two texts are compared if they agree on all
+    hashes of a band. For texts of similarity s this has probability 1 - (1 - s^hashes)^bands. With
+    8 bands of 4 hashes, that is 0.4 for s = 0.5 and 0.98 for s = 0.8.
 
     Attributes:
         n: Words per n-gram. Shorter texts are compared by single words.
@@ -143,8 +138,8 @@ class NearDuplicates(Step):
     at_most: float | None = argument(0.8, help="highest score of rows to keep")
     of: str = argument(PAIR, help="text to compare: one side, or both together", choices=COMPARED)
     n: int = argument(2, help="words per n-gram", at_least=1, at_most=9)
-    bands: int = argument(8, help="bands of hashes", at_least=1, at_most=64)
-    hashes: int = argument(4, help="hashes per band", at_least=1, at_most=64)
+    bands: int = argument(8, help="number of bands of MinHash", at_least=1, at_most=64)
+    hashes: int = argument(4, help="number of hashes per band", at_least=1, at_most=64)
     seed: int = argument(1, help="seed of the hash functions", at_least=0)
 
     @cached_property
@@ -160,9 +155,9 @@ class NearDuplicates(Step):
         return f"similarity to a {self.of} before"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """Return the similarity of each row to the most similar earlier row, 0 to 1.
+        """Return each row's similarity to the most similar earlier row, 0 to 1.
 
-        It is 0 if the row was not compared with any.
+        It is 0 if the row was compared with no other row.
         """
         texts = _texts(rows, self.of)
         found: list[float] = []
@@ -171,8 +166,7 @@ class NearDuplicates(Step):
         return found
 
     def _signatures(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the minimum hash of each text under each hash function, (texts, bands * hashes)
-        uint32."""
+        """Return each text's minimum under each hash function, (texts, bands * hashes) uint32."""
         words = hash_words(texts)
         keys, text = ngram_keys(words, self.n)
         if self.n > 1:
@@ -224,12 +218,9 @@ class NearDuplicates(Step):
 def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
     """Return the side whose hash may determine the task of a row.
 
-    Rows that some step treats as exact duplicates must be equal in this side, so that they get the
-    same task.
-
-    Returns:
-        The reference if it is suitable, else the other side (source or translation). None if
-        neither is suitable.
+    Rows that a step treats as exact duplicates must be equal in this side, so that they get the
+    same task. The reference is preferred to the other side (source or translation). Return None if
+    neither side is suitable.
 
     Example:
         >>> dealing_side([Duplicates(of="source")], is_bitext=True)

@@ -1,8 +1,4 @@
-"""Steps that score one side with a model.
-
-The models are a language model, a classifier of references and translations (2017 paper, 5.6), and
-a language identifier.
-"""
+"""Steps that score one side with a language model, a classifier or a language identifier."""
 
 from __future__ import annotations
 
@@ -29,15 +25,15 @@ class CrossEntropy(Step):
     """Cross-entropy of a side under a language model, in nats per token including the end token.
 
     Attributes:
-        model: A language model that `paraphrastic train` made, or an n-gram model of KenLM
-            (.arpa, .arpa.gz, .bin, .binary or .klm).
+        model: A language model that `paraphrastic train` made, or an n-gram model of KenLM (.arpa,
+            .arpa.gz, .bin, .binary or .klm).
         column: Column of the score. Must be set if several steps use language models.
     """
 
     model: str = argument(
         help="language model: folder of `paraphrastic train` or KenLM file", names="weights"
     )
-    of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
+    of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
     column: str = argument("cross_entropy", help="column of the score")
 
     @property
@@ -53,8 +49,7 @@ class CrossEntropy(Step):
         return _kenlm(self.model) if self.model.endswith(KENLM) else _language_model(self.model)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the cross-entropy of each row, 0 or more, or None if the text has no known
-        tokens."""
+        """Return each row's cross-entropy, 0 or more, or None for a text without known tokens."""
         return self._scorer(column(rows, self.of)) if rows else []
 
 
@@ -104,7 +99,7 @@ class ReferenceProbability(Step):
         help="classifier of single texts: run directory of a supervised recipe", names="model"
     )
     label: str = argument("reference", help="label of text written by people")
-    of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
+    of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
 
     name = "reference_probability"
 
@@ -135,7 +130,7 @@ class ReferenceProbability(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class InLanguage(Step):
-    """Whether py3langid identifies a side as the expected language: 1 or 0.
+    """Whether py3langid identifies the language of a side as `language`: 1 or 0.
 
     Example:
         >>> step = InLanguage(language="en")
@@ -145,7 +140,7 @@ class InLanguage(Step):
 
     at_least: float | None = argument(1.0, help="lowest score of rows to keep")
     language: str = argument("en", help="two-letter code of the language")
-    of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
+    of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
 
     @property
     def name(self) -> str:

@@ -31,7 +31,7 @@ class CountWords(Step):
 
     of: str = argument(
         LONGER,
-        help="side to count: a given side, or the longer or shorter one",
+        help="side whose words are counted",
         choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
     )
 
@@ -54,7 +54,7 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Words of the longer side per word of the shorter side. Infinite if one side is empty.
+    """Words of the longer side divided by words of the shorter side. Infinite if one side is empty.
 
     Example:
         >>> LengthRatio().score([{"reference": "a cat sat down", "translation": "a cat"}])

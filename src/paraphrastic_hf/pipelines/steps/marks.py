@@ -57,7 +57,7 @@ def terminal_mark(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentNumbers(Step):
-    """How many numbers, written in digits, only one side has.
+    """Count of numbers, written in digits, that only one side has.
 
     Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
 
@@ -89,7 +89,8 @@ def _plain(number: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(Step):
-    """Whether the translation copies another side, ignoring case, white space and punctuation.
+    """Whether the translation copies another side: 1 or 0. Ignores case, white space and
+    punctuation.
 
     Example:
         >>> Copy().score([{"reference": "a cat", "translation": "A cat!"}])

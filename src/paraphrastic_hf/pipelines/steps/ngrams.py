@@ -1,7 +1,7 @@
 """Hashed words of many texts, and the n-grams that two texts share, in numpy.
 
-Python counters take 60 microseconds per pair of sentences, this module takes a few. Words are
-hashed to 64 bits and n-grams to 47 bits. Two different n-grams collide in about one of 10^11 rows.
+Words are hashed to 64 bits and n-grams to 47 bits. Two different n-grams collide in about one of
+10^11 rows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cache
 import numpy as np
 
 CODE_POINTS = 0x110000
-AT_A_TIME = 1 << 11  # rows. At most 2 ** 16, because 16 bits of a key are the row's number
-LONGEST = 1 << 20  # characters of a block, unless a single text has more
+AT_A_TIME = 1 << 11  # rows of a block. At most 2 ** 16: a key has 16 bits for the row's index
+LONGEST = 1 << 20  # maximum characters of a block with several texts
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -66,12 +66,7 @@ def hash_words(texts: Sequence[str]) -> Words:
 
 
 def ngram_keys(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the 47-bit hash of each n-gram, and the index of each n-gram's text.
-
-    Args:
-        words: Words of at most 65,536 texts.
-        n: Words per n-gram, 1 or more.
-    """
+    """Return the 47-bit hash of each n-gram, and the index of its text (at most 65,536 texts)."""
     text = np.repeat(np.arange(len(words.offsets) - 1), words.lengths)
     count = max(len(text) - n + 1, 0)
     is_one = text[:count] == text[n - 1 :][:count]
@@ -83,18 +78,10 @@ def ngram_keys(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]:
-    """Count, for each pair of texts, shared n-grams, n-grams of the first and n-grams of the
-    second.
+    """Count shared n-grams, n-grams of the first and n-grams of the second text of each pair.
 
-    A repeated n-gram is shared as often as both texts have it.
-
-    Args:
-        first: Words of the first text of each pair, at most 65,536 pairs.
-        second: Words of the second text of each pair.
-        n: Words per n-gram, 1 or more.
-
-    Returns:
-        Three arrays of counts, (pairs,) int64 each.
+    The three arrays are (pairs,) int64, for at most 65,536 pairs. A repeated n-gram is shared as
+    often as both texts have it.
 
     Example:
         >>> pair = hash_words(["the cat sat down"]), hash_words(["a cat sat down"])
@@ -120,7 +107,7 @@ def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]
 
 
 def blocks(*columns: Sequence[str]) -> list[tuple[int, int]]:
-    """Return start and end of blocks of texts that are small enough to hash at a time."""
+    """Return the start and end of blocks of texts that are small enough to hash in one call."""
     lengths = np.sum([[len(text) for text in column] for column in columns], axis=0)
     found, start, size = [], 0, 0
     for place, length in enumerate(lengths):
@@ -137,10 +124,10 @@ def _enough(count: int) -> int:
 
 @cache
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """Return two arrays over all characters: the kind and the salt.
+    """Return the kind of every character, and a random number for hashing it.
 
-    Kinds are 0 for white space, 1 for letters and digits, 2 for marks. Salts are random numbers, 0
-    for white space.
+    Kinds are 0 for white space, 1 for letters and digits, 2 for marks. The number is 0 for white
+    space.
     """
     every = "".join(map(chr, range(CODE_POINTS)))
     kinds = np.full(CODE_POINTS, 2, np.uint8)
@@ -154,8 +141,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the powers of the hash's base, and of the inverse of the base modulo 2 ** 64, (count,)
-    each."""
+    """Return powers of the hash's base, and of the base's inverse modulo 2 ** 64, (count,) each."""
     tables = []
     for base in (_BASE, _INVERSE):
         factors = np.full(count, base, np.uint64)

@@ -1,7 +1,4 @@
-"""Steps that compare the words of both sides, to keep paraphrases that use different words.
-
-The steps are n-gram overlap (thesis, 4.5.4) and smoothed sentence BLEU (2017 paper, 5.7).
-"""
+"""Steps that compare the words of both sides (thesis, 4.5.4; 2017 paper, 5.7)."""
 
 from __future__ import annotations
 
@@ -19,9 +16,7 @@ ORDER = 4  # longest n-gram of BLEU
 
 @dataclass(frozen=True, kw_only=True)
 class NgramOverlap(Step):
-    """Shared n-grams divided by the n-grams of the side that has fewer (0 / 0 counts as 0).
-
-    The result equals `text.overlap.ngram_overlap`, computed for thousands of rows at a time.
+    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0).
 
     Attributes:
         n: Words per n-gram. The thesis uses 3, the 2017 paper 1 to 3.

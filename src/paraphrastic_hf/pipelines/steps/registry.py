@@ -1,4 +1,4 @@
-"""Steps by the names used in recipes."""
+"""Names of the steps in recipes, and functions that build steps."""
 
 from __future__ import annotations
 
@@ -34,11 +34,7 @@ STEPS: dict[str, type[Step]] = {
 
 
 def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str = "steps") -> Step:
-    """Build a step from its name and the keys of a recipe. A model is loaded only when it is
-    needed.
-
-    Args:
-        name: One of `STEPS`.
+    """Build a step, one of `STEPS`, from its name and the keys of a recipe.
 
     Example:
         >>> step = make_step("overlap", {"n": 2, "at_most": 0.7})

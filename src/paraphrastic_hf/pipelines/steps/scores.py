@@ -1,5 +1,4 @@
-"""Steps for the paraphrase score of an encoder and the translation score of the engine (thesis, 4.3
-and 4.5.4)."""
+"""Steps for the paraphrase score of an encoder and the translation score of the engine."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ class ParaphraseScore(Step):
         "english", help="encoder: directory, packaged model or Hub name", names="model"
     )
     column: str = argument("paraphrase_score", help="column of the score")
-    threads: int = argument(1, help="threads of an averaging encoder", at_least=1)
+    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
 
     @property
     def name(self) -> str:
@@ -79,8 +78,7 @@ class ParaphraseScore(Step):
 class TranslationScore(Step):
     """Mean log-probability of the translation's tokens, in nats, from the engine (at most 0).
 
-    The 2017 paper limits the negative of this score to at most 0.2 to 1, which is `at_least: -0.2`
-    to `at_least: -1` here.
+    The 2017 paper uses bounds from `at_least: -0.2` to `at_least: -1`.
 
     Example:
         >>> TranslationScore(at_least=-0.5).score([{"translation_score": -0.4}])
@@ -98,8 +96,7 @@ class TranslationScore(Step):
         return self.column.replace("_", " ")
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the engine's score of each row, or None if the engine gives no scores, such as
-        Apertium."""
+        """Return the engine's score of each row, or None for engines without scores."""
         if any(self.column not in row for row in rows):
             raise DataError(f"Rows lack the column {self.column!r}, which the engine writes")
         return [row[self.column] for row in rows]
