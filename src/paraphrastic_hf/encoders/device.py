@@ -1,12 +1,10 @@
-"""Choice of the device that torch computes on."""
-
 from __future__ import annotations
 
 import torch
 
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
-    """Return the requested device, or by default a CUDA GPU if available and otherwise the CPU.
+    """Convert a device name to a torch device. The default is CUDA if available, otherwise the CPU.
 
     Raises:
         ValueError: If the device is not available.

@@ -33,8 +33,11 @@ def load_encoder(
     it.
 
     The arguments are those of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` ignores
-    `num_threads` and uses torch's setting. For it, `trust_remote_code` allows Python code from the
-    model's repository to run with all your permissions.
+    `num_threads`.
+
+    Args:
+        trust_remote_code: Allow Python code from the repository of a `SentenceTransformer` to run
+            with all your permissions.
 
     Raises:
         ModelError: If no model of that name exists or neither library can load it.
@@ -77,10 +80,10 @@ def load_encoder(
 
 
 def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextManager[None]:
-    """Return a context that limits a model's size to the size of its weights file.
+    """Return a context that raises an error for a model larger than its weights file.
 
-    Adapters are not limited, because their file lacks the base model's weights. Names without an
-    organization are not limited either, because only sentence-transformers resolves them.
+    Adapters are exempt, because their file lacks the base model's weights. Names without an
+    organization are exempt, because only sentence-transformers can find their files.
     """
     try:
         directory = local_directory(name, **hub)
@@ -93,10 +96,10 @@ def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextMana
 
 
 def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
-    """Return whether sentence-transformers may load a model that this package refused.
+    """Return whether to try sentence-transformers after this package failed to load a model.
 
-    Damaged models of this package are excluded, because sentence-transformers would load them
-    without an error.
+    Damaged models of this package are excluded: sentence-transformers would load them without an
+    error.
     """
     try:
         directory = local_directory(name, **hub)

@@ -1,8 +1,3 @@
-"""Output formats of `encode`: truncation, normalization, quantization, tensors.
-
-Options and their order of application follow sentence-transformers.
-"""
-
 from __future__ import annotations
 
 import numpy as np
@@ -11,7 +6,7 @@ PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
 
 
 def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
-    """Return the first `dimension` dimensions of vectors, (texts, dim). None keeps all.
+    """Return the first `dimension` dimensions of vectors, (texts, dim), or all if None.
 
     Raises:
         TypeError: If `dimension` is not an integer.
@@ -31,15 +26,16 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
 
     Args:
         vectors: (texts, dim) float32.
-        precision: `float32` or None changes nothing. `int8` and `uint8` divide each dimension's
-            range in `vectors` into 255 steps. `binary` and `ubinary` keep one sign bit per
-            dimension, eight to a byte.
+        precision: `int8` or `uint8`: 255 steps over the range of each dimension in `vectors`.
+            `binary` or `ubinary`: one sign bit per dimension, eight to a byte. `float32` or None:
+            unchanged.
 
     Returns:
         (texts, dim), or (texts, dim / 8) for bits.
 
     Raises:
-        ValueError: If `precision` is unknown, or a single vector leaves the range undefined.
+        ValueError: If `precision` is unknown, or `int8` or `uint8` is requested for a single
+            vector.
     """
     if precision is None or precision == "float32":
         return vectors

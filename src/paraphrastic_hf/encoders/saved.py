@@ -1,5 +1,3 @@
-"""Base of the public classes that pair a model with its tokenizer and need torch."""
-
 from __future__ import annotations
 
 import os
@@ -23,11 +21,11 @@ from paraphrastic_hf.text.load import load_tokenizer
 
 
 class SavedModel(HubMixin):
-    """A model with its tokenizer. The vocabulary size must equal the number of embedding rows.
+    """Base class that pairs a torch model with its tokenizer, to load and save them together.
 
     Attributes:
-        layout: Description of the files in the model directory.
-        noun: Name of the kind of model, for messages.
+        layout: Files in the model directory.
+        noun: Kind of model, for messages.
     """
 
     layout: ClassVar[Layout]
