@@ -1,4 +1,4 @@
-"""One style for all plots: colors, titles, legends, ticks and units."""
+"""Shared style of all plots: colors, titles, legends, ticks and units."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def png(figure: Figure, title: str = "", dpi: int = 150) -> bytes:
-    """Render a figure as PNG, below a title."""
+    """Render a figure as PNG with a title."""
     if title:
         wrapped = textwrap.fill(title, int(10 * figure.get_figwidth()))
         figure.suptitle(wrapped, x=0.01, ha="left", fontsize=11, fontweight="bold")
@@ -64,8 +64,7 @@ def style(
 ) -> None:
     """Style a panel. Call this after the data are drawn and the scales are set.
 
-    If several curves have labels, a legend is added to the right of the panel. A single label
-    becomes the title.
+    Several labeled curves get a legend to the right of the panel. A single label becomes the title.
 
     Args:
         grid: Axes that have grid lines.
@@ -116,7 +115,7 @@ def bars(
     title: str = "",
     **options: Any,
 ) -> None:
-    """Draw horizontal bars with their values, the first on top.
+    """Draw horizontal bars with their values, the first bar on top.
 
     Args:
         options: Options of `barh`. `xerr` has the lengths of error bars, (2, bars).
@@ -154,7 +153,7 @@ def lines(
     Curves of a single point become bars.
 
     Args:
-        log: Whether the x axis is logarithmic if it spans a factor of ten.
+        log: Use a logarithmic x axis if the x values span a factor of ten.
         options: Options of `style`.
     """
     if curves and all(len(x) == 1 for x, _ in curves.values()):
@@ -180,8 +179,7 @@ def heat_map(
     label: str,
     texts: Sequence[Sequence[str]],
 ) -> None:
-    """Draw a matrix with blue cells for values above 0, red cells for values below 0, and a text in
-    each cell, which may be empty."""
+    """Draw a matrix. Cells are blue above 0 and red below 0, with the given texts."""
     most = float(np.nanmax(np.abs(values))) or 1.0
     image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
