@@ -107,9 +107,6 @@ def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndar
         Two arrays, (words,), for the words of the first and of the second text. Values are the
         cosine with the word minus the cosine without it, -2 to 2.
 
-    Raises:
-        ModelError: If the encoder returns NaN, infinity or a wrong number of embeddings.
-
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("english")
         >>> of_first, of_second = left_out(encoder, "A cat sleeps.", "The cat is asleep.")

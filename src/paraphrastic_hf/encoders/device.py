@@ -4,11 +4,7 @@ import torch
 
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
-    """Convert a device name to a torch device. The default is CUDA if available, otherwise the CPU.
-
-    Raises:
-        ValueError: If the device is not available.
-    """
+    """Convert a device name to a torch device. Default: CUDA if available, else the CPU."""
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

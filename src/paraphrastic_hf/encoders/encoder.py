@@ -53,8 +53,9 @@ IGNORED_IF_NONE = ("pool", "chunk_size")  # options that sentence-transformers p
 
 
 class CardData:
-    """Scores that sentence-transformers' evaluators report. It stands in for the model card data of
-    a `SentenceTransformer`.
+    """Store for the scores that sentence-transformers' evaluators report.
+
+    It replaces the model card data of a `SentenceTransformer`.
 
     Attributes:
         base_model: Name of the encoder.
@@ -265,7 +266,7 @@ class SentenceEncoder(HubMixin):
         prompt_name: str | None = None,
         **unknown: Any,
     ) -> Any:
-        """Return the embeddings of texts. Options are those of sentence-transformers, plus `apart`.
+        """Return the embeddings of texts. Takes the options of sentence-transformers and `apart`.
 
         Args:
             texts: One text or a list. Empty texts and texts without known tokens give zero vectors.
@@ -333,27 +334,11 @@ class SentenceEncoder(HubMixin):
         return output[0] if isinstance(texts, str) else output
 
     def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode search queries. Same as `encode`.
-
-        Args:
-            texts: One text or a list.
-            **options: Options of `encode`.
-
-        Returns:
-            (texts, dim), or (dim,) for a single text.
-        """
+        """Encode search queries to vectors, (texts, dim). Same as `encode`."""
         return self.encode(texts, **options)
 
     def encode_document(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode the documents of a search. Same as `encode`.
-
-        Args:
-            texts: One text or a list.
-            **options: Options of `encode`.
-
-        Returns:
-            (texts, dim), or (dim,) for a single text.
-        """
+        """Encode the documents of a search to vectors, (texts, dim). Same as `encode`."""
         return self.encode(texts, **options)
 
     def similarity(self, first: Any, second: Any) -> Any:
@@ -460,11 +445,7 @@ class SentenceEncoder(HubMixin):
         return unit_length(vectors) if normalize_embeddings else vectors
 
     def encode_and_count(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the embeddings, (texts, dim) float32, and token counts, (texts,), of texts.
-
-        Raises:
-            TypeError: If `texts` contains anything but strings.
-        """
+        """Return the embeddings, (texts, dim) float32, and token counts, (texts,), of texts."""
         table = self._weights.table()
         if self._static is None or table is None:
             return self.encode(texts), np.diff(self.tokenizer.encode_batch(texts).offsets)
@@ -653,14 +634,9 @@ class SentenceEncoder(HubMixin):
         return self
 
     def transform(self, texts: Sequence[str]) -> Any:
-        """Encode texts with the options set by `set_params`. Part of scikit-learn's transformer
-        interface.
+        """Encode texts with the options set by `set_params`, (texts, dim) float32.
 
-        Args:
-            texts: List, array or column of texts.
-
-        Returns:
-            (texts, dim) float32.
+        Part of scikit-learn's transformer interface.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -682,12 +658,7 @@ class SentenceEncoder(HubMixin):
         return self.transform(texts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the options of `transform`: `normalize_embeddings`, `truncate_dim` and
-        `batch_size`.
-
-        Args:
-            deep: Ignored. scikit-learn passes it.
-        """
+        """Return the options of `transform` by name. `deep` is ignored."""
         return dict(self._settings)
 
     def set_params(self, **settings: Any) -> Self:

@@ -18,11 +18,8 @@ def languages_of(directory: Path | None, *, assume_english: bool = True) -> list
     """Return the distinct language codes of a model, in order, or an empty list if unknown.
 
     Reads the model card, `config.json` and the training recipe. The first that names languages
-    counts.
-
-    Args:
-        assume_english: Count a training source without languages as English. If False, the
-            languages of a model with such a source are unknown.
+    counts. A training source without languages is English, or makes them unknown if not
+    `assume_english`.
     """
     if directory is None:
         return []

@@ -32,18 +32,12 @@ def load_encoder(
     """Load a model as a `SentenceEncoder`, or as a `SentenceTransformer` if another library wrote
     it.
 
-    The arguments are those of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` ignores
+    Takes the arguments of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` ignores
     `num_threads`.
 
     Args:
         trust_remote_code: Allow Python code from the repository of a `SentenceTransformer` to run
             with all your permissions.
-
-    Raises:
-        ModelError: If no model of that name exists or neither library can load it.
-        MissingExtraError: If a required package is not installed.
-        TypeError: If an option is unknown.
-        ValueError: If `num_threads` is 0 or below -1, or the device is not available.
     """
     check_hub_options(hub, load_encoder)
     if name is not None:

@@ -51,7 +51,8 @@ def check_alike(
     if own.lowercase != other.lowercase or own.tokens() != other.tokens():
         raise ModelError(
             f"{encoder.name} and {name} have different vocabularies ({own.vocab_size:,} and "
-            f"{other.vocab_size:,} entries). Train one with --tokenizer.from_model set to the other"
+            f"{other.vocab_size:,} entries). Train one of them "
+            "with --tokenizer.from_model set to the other model"
         )
     if encoder.dimension != dimension:
         raise ModelError(

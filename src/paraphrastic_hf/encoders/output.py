@@ -6,12 +6,7 @@ PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
 
 
 def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
-    """Return the first `dimension` dimensions of vectors, (texts, dim), or all if None.
-
-    Raises:
-        TypeError: If `dimension` is not an integer.
-        ValueError: If `dimension` is out of range.
-    """
+    """Return the first `dimension` dimensions of vectors, (texts, dim), or all if None."""
     if dimension is None:
         return vectors
     if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
@@ -32,10 +27,6 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
 
     Returns:
         (texts, dim), or (texts, dim / 8) for bits.
-
-    Raises:
-        ValueError: If `precision` is unknown, or `int8` or `uint8` is requested for a single
-            vector.
     """
     if precision is None or precision == "float32":
         return vectors

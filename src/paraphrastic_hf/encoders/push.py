@@ -21,14 +21,7 @@ class HubMixin(ABC):
 
     @abstractmethod
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a model directory with float32 weights.
-
-        Args:
-            directory: Directory to write, created if missing.
-
-        Raises:
-            OSError: If the disk is full or the directory is not writable.
-        """
+        """Write a model directory with float32 weights. The directory is created if missing."""
 
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
         """Upload the model, with the model card of the directory that it was loaded from.
@@ -81,11 +74,6 @@ def push(
         revision: Branch to upload to. None means the main branch.
         create_pr: Open a pull request instead of committing directly.
         **unknown: Rejected with a suggestion.
-
-    Raises:
-        PublishError: If the Hub is out of reach or refuses the upload, the token is missing or
-            read-only, or a file contains a secret or an absolute path.
-        TypeError: If an option is unknown.
     """
     refuse_keywords(unknown, push)
     to = Destination(

@@ -73,10 +73,6 @@ class SavedModel(HubMixin):
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Write a directory that `from_pretrained` and transformers' Auto class can load.
 
-        Args:
-            directory: Directory to write, created if missing.
-
-        Raises:
-            OSError: If the disk is full or the directory is not writable.
+        The directory is created if missing.
         """
         save_model(self.model, self.tokenizer, Path(directory), self.layout)

@@ -23,10 +23,6 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
 
     Yields:
         A function that appends texts with their vectors, (texts, dim).
-
-    Raises:
-        DataError: If the folder exists already or is not writable.
-        DiskError: If the disk is full.
     """
     require("data", "pyarrow", what=f"writing parquet files to {folder}")
     if folder.exists():

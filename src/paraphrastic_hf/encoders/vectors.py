@@ -38,9 +38,6 @@ def as_array(vectors: object) -> np.ndarray:
 def checked_vectors(vectors: object, count: int, name: object = None) -> np.ndarray:
     """Convert the output of `encode` to an array and check it: shape (count, dim), all values
     finite.
-
-    Raises:
-        ModelError: If the shape is wrong, or a value is NaN or infinite.
     """
     array = as_array(vectors)
     if array.ndim != 2 or len(array) != count:

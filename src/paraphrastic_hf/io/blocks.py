@@ -41,7 +41,6 @@ class Remarks:
             shown.append(number)
 
     def tell(self) -> None:
-        """Print the counts on standard error."""
         if not self.counts:
             return
         from tqdm.auto import tqdm  # its `write` does not break progress bars

@@ -67,7 +67,6 @@ class Remote:
         return self.sha256 is not None or bool(self.members)
 
     def filled(self, config: str) -> Remote:
-        """Replace the placeholders for one configuration."""
         first, _, second = config.partition("-")
         names = {"config": config, "first": first, "second": second}
         return replace(self, path=self.path.format(**names), url=self.url.format(**names))
@@ -197,9 +196,7 @@ def _first(target: Path) -> Path:
 
 
 def _first_sha256(remote: Remote, target: Path) -> str | None:
-    """Return the stored SHA-256 of the first download from the URL. None for files with a known
-    one.
-    """
+    """Return the stored SHA-256 of the first download of an unverified file, or None."""
     if remote.is_known or not _first(target).exists():
         return None
     first = read_json(_first(target))

@@ -35,7 +35,7 @@ SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 @contextmanager
 def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
-    """Yield a temporary path that replaces `path` at the end of the block.
+    """Yield a temporary path, ending in `.part`, that replaces `path` at the end of the block.
 
     If the block raises an error, the temporary file is removed and `path` stays unchanged.
 
@@ -43,13 +43,6 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
         path: File or folder to write or replace. Its parent must exist.
         is_shared: Use a unique temporary name, because other processes may write to the folder. If
             two processes write `path`, the last to finish wins.
-
-    Yields:
-        The temporary path, which ends in `.part` and does not exist yet.
-
-    Raises:
-        DiskError: If the disk is full or damaged.
-        OSError: If the folder is not writable.
 
     Example:
         >>> import tempfile
@@ -115,7 +108,6 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def _replace_folder(new: Path, target: Path) -> None:
-    """Move a folder to `target`. An existing folder there is removed after the move."""
     old = new.with_name(new.name.removesuffix(".part") + OLD)
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
@@ -144,7 +136,7 @@ def output_file(path: str | Path) -> Path:
 def other_loader(directory: Path) -> str:
     """Return advice on loading a model directory that this package cannot read.
 
-    It names sentence-transformers only if `modules.json` exists. Without this file
+    The advice names sentence-transformers only if `modules.json` exists. Without this file
     sentence-transformers adds mean pooling to any model.
     """
     if (directory / MODULES).is_file():
@@ -226,5 +218,4 @@ def one_line(text: str) -> str:
 
 
 def tsv_line(*fields: str) -> str:
-    """Join fields to a line of a TSV file, with its line end."""
     return "\t".join(map(one_line, fields)) + "\n"

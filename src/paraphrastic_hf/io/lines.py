@@ -80,11 +80,7 @@ def refuse_table(path: str) -> None:
 
 
 def checked_start(head: bytes, name: object) -> bytes:
-    """Check that the first bytes of a file are UTF-8 text. Return them without a byte order mark.
-
-    Raises:
-        DataError: If the bytes are not UTF-8 text.
-    """
+    """Return the first bytes of a file without a byte order mark, if they are UTF-8 text."""
     marked = (each for mark, each in OTHER_ENCODINGS.items() if head.startswith(mark))
     encoding = next(marked, None)
     if encoding is None:
@@ -104,7 +100,6 @@ def ends_in_cr(head: bytes) -> bool:
 
 
 def refuse_other_files(head: bytes, name: object) -> None:
-    """Raise an error if the first bytes of a file show another format than text."""
     for start, (what, advice) in OTHER_FILES.items():
         if re.match(start, head):
             raise DataError(

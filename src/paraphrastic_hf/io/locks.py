@@ -24,10 +24,6 @@ def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> It
 
     If several processes train together, only the main process locks. An empty folder is removed at
     the end. If the file system does not support locks, the folder stays unlocked, with a warning.
-
-    Args:
-        is_main: Whether this is the main process.
-        doing: What holds the lock, for messages.
     """
     if not is_main:
         yield

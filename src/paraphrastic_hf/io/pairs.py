@@ -104,11 +104,7 @@ class RowReport:
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
     def check(self, name: str, most: float | None = None) -> None:
-        """Raise an error if too many rows of a source are bad. One bad row is always allowed.
-
-        Args:
-            most: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
-        """
+        """Raise an error if the share of bad rows exceeds `most`. One bad row is always allowed."""
         bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         share = MAX_BAD_ROWS if most is None else most
         if (bad > 1 or not self.good) and bad > share * (self.good + bad):
@@ -176,7 +172,7 @@ def find_layout(
 ) -> Layout:
     """Find the columns of a table from its first rows.
 
-    The most frequent number of columns counts. The first row is a header if it has known names
+    The table has as many columns as most rows. The first row is a header if it has known names
     (`HEADERS`), two language codes, or text above a column of numbers. Without known names, the
     texts are the first two columns of prose, as opposed to numbers, ids and labels.
 
@@ -313,7 +309,6 @@ def _find_value(
 
 
 def _place(names: Sequence[str], column: Any, name: str) -> int:
-    """Return the index of a column, given its name or its number from 1."""
     wanted = str(column)
     if wanted in names:
         return names.index(wanted)
@@ -400,7 +395,7 @@ def read_pairs(
 ) -> list[Pair]:
     """Return the good sentence pairs of one source, in file order.
 
-    Arguments are those of `iterate_rows`, options those of `clean_pairs`.
+    Takes the arguments of `iterate_rows` and the options of `clean_pairs`.
     """
     rows = iterate_rows(path, second=second, columns=columns)
     return clean_pairs(rows, name=str(path), **options)
@@ -800,7 +795,6 @@ def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _open_parquet(files: Sequence[Path], name: str, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
-    """Return the layout and the rows of parquet files, in the given order."""
     import pyarrow.parquet as pq
 
     def rows(columns: Sequence[str], size: int) -> Iterator[tuple[str, Mapping[str, Any]]]:

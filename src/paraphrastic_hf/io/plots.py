@@ -28,7 +28,6 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def png(figure: Figure, title: str = "", dpi: int = 150) -> bytes:
-    """Render a figure as PNG with a title."""
     if title:
         wrapped = textwrap.fill(title, int(10 * figure.get_figwidth()))
         figure.suptitle(wrapped, x=0.01, ha="left", fontsize=11, fontweight="bold")
@@ -115,11 +114,7 @@ def bars(
     title: str = "",
     **options: Any,
 ) -> None:
-    """Draw horizontal bars with their values, the first bar on top.
-
-    Args:
-        options: Options of `barh`. `xerr` has the lengths of error bars, (2, bars).
-    """
+    """Draw horizontal bars with their values, the first bar on top. Takes options of `barh`."""
     places = range(len(names))
     highest = max(map(abs, values), default=0)
     decimals = 2 if highest < 10 else 1 if highest < 100 else 0
@@ -150,11 +145,8 @@ def lines(
 ) -> None:
     """Draw a line with points for each curve, given as x and y values by name.
 
-    Curves of a single point become bars.
-
-    Args:
-        log: Use a logarithmic x axis if the x values span a factor of ten.
-        options: Options of `style`.
+    Curves of a single point become bars. With `log`, the x axis is logarithmic if the x values span
+    a factor of ten. Takes options of `style`.
     """
     if curves and all(len(x) == 1 for x, _ in curves.values()):
         heights = [y[0] for _, y in curves.values()]

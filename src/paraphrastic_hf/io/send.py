@@ -138,7 +138,6 @@ class Destination:
 
 
 def check_name(repository: str) -> None:
-    """Raise an error for an invalid repository name, without network access."""
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
@@ -250,7 +249,6 @@ def refuse_leaks(folder: str | Path) -> None:
 
 @contextmanager
 def _explained(repository: str) -> Iterator[None]:
-    """Turn an error of huggingface_hub into an error with a short message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
 
@@ -277,7 +275,6 @@ def _explained(repository: str) -> Iterator[None]:
 
 
 def _status(error: BaseException | None) -> int:
-    """Return the HTTP status behind an error, or 0 if there was no response."""
     while error is not None:
         status = getattr(getattr(error, "response", None), "status_code", None)
         if status:

@@ -142,9 +142,9 @@ def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
 def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]]:
     """Read n-best lists. Return the hypotheses of each segment in file order.
 
-    The format is detected from the first line: Moses's `number ||| hypothesis ||| ...`, counted
-    from 0, or `number<tab>score<tab>hypothesis`, counted from 1, of `paraphrastic translate
-    --outputs N`.
+    The first line determines the format. Moses writes `number ||| hypothesis ||| ...` and counts
+    segments from 0. `paraphrastic translate --outputs N` writes `number<tab>score<tab>hypothesis`
+    and counts from 1.
 
     Example:
         >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")

@@ -51,7 +51,6 @@ def write_comparison(
 def comparison_values(
     comparison: Comparison, systems: list[SystemScores], bleu: Sequence[CorpusBleu] = ()
 ) -> dict[str, Any]:
-    """Return the numbers of the report, for JSON."""
     return {
         "systems": [system.to_dict() for system in systems],
         "corpus_bleu": {
@@ -137,7 +136,6 @@ def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """Shorten a long text for a table cell."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ..."
 
 

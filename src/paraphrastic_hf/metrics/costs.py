@@ -35,8 +35,7 @@ class Cost(Protocol):
     """Base class of costs, which compare candidates with the reference of their list."""
 
     @property
-    def signature(self) -> str:
-        """Return the settings that affect the costs."""
+    def signature(self) -> str: ...
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
         """Return one finite cost per candidate, list after list, (candidates,).
@@ -61,7 +60,7 @@ class SemanticCost:
         return self.scorer.signature()
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        flat, numbers = _flat(lists, references)
+        flat, numbers = _flat(lists)
         # Candidates and references often repeat. Each distinct text is encoded once.
         texts, places = _distinct([*flat, *references])
         embedded = self.scorer.embed(texts)
@@ -139,7 +138,7 @@ class FunctionCost:
         return self.name
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        flat, numbers = _flat(lists, references)
+        flat, numbers = _flat(lists)
         if not flat:
             return np.empty(0)
         try:
@@ -192,8 +191,8 @@ def make_cost(
         similarity: `sentences` (7.2.1) or `windows`, as in `SimileScorer`.
         alpha: Weight of the length penalty, 0 or more.
         penalty: Length penalty of `simile` and `half`, as in `SimileScorer`.
-        name: `module:function` for the metric `function`. Name for `evaluate.load` for the metric
-            `evaluate`.
+        name: For `function`, `module:function`. For `evaluate`, the name to pass to
+            `evaluate.load`.
         field: For `evaluate`, the key of the result with one score per candidate. It may be None if
             only one key qualifies.
         options: For `evaluate`, more arguments of `compute`, such as {"lang": "en"}.
@@ -253,14 +252,13 @@ def _evaluate(
     return score
 
 
-def _flat(lists: Lists, references: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def _flat(lists: Lists) -> tuple[list[str], np.ndarray]:
     """Return the candidates of all lists, and the index of each candidate's list."""
     numbers = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     return [text for each in lists for text in each], numbers
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct texts, and for each text its index among them."""
     places: dict[str, int] = {}
     found = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64)
     return list(places), found
@@ -272,6 +270,6 @@ def _each(
     cut: Callable[[str], Any],
     score: Callable[[Any, Any], float],
 ) -> np.ndarray:
-    flat, numbers = _flat(lists, references)
+    flat, numbers = _flat(lists)
     theirs = [cut(text) for text in references]
     return np.array([1.0 - score(cut(t), theirs[n]) for t, n in zip(flat, numbers, strict=True)])

@@ -1,10 +1,10 @@
 """Confidence intervals by resampling segments (Koehn, 2004; thesis, Tables 68 and 69), and paired
 permutation tests of the difference between two systems.
 
-The permutation test swaps the outputs of the two systems on some segments. The p-value is the share
-of swaps with a score difference at least as large as the observed one (Noreen, 1989; Riezler and
-Maxwell, 2005). The test is two-sided and, for mean segment scores, exact for any number of
-segments.
+The permutation test swaps the outputs of the two systems on some segments, in many ways. The
+p-value is the share of these ways with at least the observed score difference (Noreen, 1989;
+Riezler and Maxwell, 2005). The test is two-sided and, for mean segment scores, exact for any number
+of segments.
 
 The papers use the paired bootstrap (Koehn, 2004) instead. It is one-sided, and its p-values are too
 small for few segments: with 5 to 20 segments, 13 to 21 % of equally good systems have p < 0.05.
@@ -120,9 +120,9 @@ def paired_p_value(
 ) -> float:
     """Compute the probability that equally good systems differ at least as much as these two.
 
-    With up to 20 segments, the test tries all swaps of outputs. With more segments it draws n =
-    `samples` random swaps. If the score difference is at least as large in k of them, p is (k + 1)
-    / (n + 1).
+    The test swaps the two outputs of some segments: in all possible ways for up to 20 segments,
+    else in n = `samples` random ways. If k of these give at least the observed score difference, p
+    is (k + 1) / (n + 1).
 
     Args:
         first: Segment scores of one system, (segments,), or statistics, (segments, columns).

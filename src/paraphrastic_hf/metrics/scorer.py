@@ -62,8 +62,6 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Measures lengths with a tokenizer of this package."""
-
     tokenizer: TextTokenizer
     unit: str
 
@@ -82,8 +80,6 @@ class _Pieces:
 
 @dataclass(frozen=True)
 class _BackendTokens:
-    """Measures lengths with a tokenizer of the `tokenizers` library."""
-
     tokenizer: Tokenizer
     unit: str
 
@@ -262,8 +258,7 @@ class SimileScorer:
     def signature(self, num_references: str = "1") -> str:
         """Return the settings that affect the scores, in the format of sacrebleu's signatures.
 
-        Args:
-            num_references: Number of references per segment, or `var` if it varies.
+        `num_references` is the number of references per segment, or `var` if it varies.
         """
         references = [("nrefs", num_references)]
         if num_references != "1":
@@ -272,11 +267,7 @@ class SimileScorer:
         return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts, for callers that compare each text with many others.
-
-        Args:
-            texts: Any number of texts.
-        """
+        """Embed texts, for callers that compare each text with many other texts."""
         texts = list(texts)
         if self.lowercase:
             texts = [text.lower() for text in texts]
@@ -296,7 +287,6 @@ class SimileScorer:
         return SentenceVectors(vectors, None if self._measure is None else self._measure(texts))
 
     def _rows(self, numbers: np.ndarray | slice) -> np.ndarray:
-        """Return rows of the model's table, (rows, dim) float32."""
         rows = self.model.table(numbers) if isinstance(self.model, SentenceEncoder) else None
         if rows is None:
             raise ModelError(
@@ -347,9 +337,7 @@ def checked_segments(
 ) -> tuple[list[str], list[list[str]]]:
     """Check segments. Return the hypotheses, and a list of references for each, as valid Unicode.
 
-    Args:
-        references: One text for each segment, or one list of texts for each segment.
-        start: Number of the first segment in messages.
+    `start` is the number of the first segment, for messages.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

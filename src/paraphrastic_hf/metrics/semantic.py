@@ -114,7 +114,6 @@ def _scaled(xp: Any, vectors: Any) -> Any:
 
 
 def _dot(first: Any, second: Any) -> Any:
-    """Return the dot product of each pair of vectors in double precision."""
     if _library(first) is np:
         return np.einsum("ij,ij->i", first, second, dtype=np.float64)
     if first.device.type == "mps":  # has no double precision

@@ -30,7 +30,7 @@ class SystemScores:
         sim: Mean SIM with its 95 % interval.
         p_value: Two-sided p-value of the difference in SimiLE to the first system. None for the
             first system.
-        sim_p_value: The same for SIM.
+        sim_p_value: Two-sided p-value of the difference in SIM. None for the first system.
         samples: Number of resamples for the intervals, and of permutations for p-values with more
             than 20 segments.
     """
@@ -44,7 +44,6 @@ class SystemScores:
     samples: int
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Convert the scores to plain numbers, for JSON."""
         return {
             "system": self.name,
             **self.scores.to_dict(segments=segments),
@@ -97,7 +96,6 @@ def compare_systems(
 def check_systems(
     systems: Sequence[tuple[str, Sequence[str]]], references: References, *, samples: int, seed: int
 ) -> None:
-    """Raise a `DataError` if sizes or options of `compare_systems` are wrong."""
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if value < least:
             raise DataError(f"{name} must be {least} or more, got {value}")

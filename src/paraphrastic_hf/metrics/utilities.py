@@ -88,7 +88,6 @@ class SemanticUtility:
         return self._with_mean(embedded, own, other, shares)
 
     def _embedded(self, lists: Lists) -> tuple[Embedded, list[np.ndarray]]:
-        """Embed all lists in one call. Return the embeddings, and the text indices of each list."""
         embedded = self.scorer.embed([text for each in lists for text in each])
         ends = np.cumsum([len(each) for each in lists])
         return embedded, np.split(np.arange(ends[-1]), ends[:-1]) if len(ends) else []

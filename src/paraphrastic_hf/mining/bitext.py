@@ -89,7 +89,6 @@ class Pairs(NamedTuple):
     target: np.ndarray
 
     def at_least(self, threshold: float) -> Pairs:
-        """Return the pairs whose score reaches a threshold."""
         return Pairs(*(column[self.score >= threshold] for column in self))
 
 
@@ -224,7 +223,6 @@ def check_options(
 
 
 def as_rows(vectors: Any, name: str) -> UnitRows:
-    """Convert sentence vectors, (n, dim), to `UnitRows`."""
     if isinstance(vectors, UnitRows):
         return vectors
     if isinstance(vectors, (list, tuple)):
@@ -241,7 +239,7 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Choose pairs among the neighbors of sources and of targets. Options are those of `mine`.
+    """Choose pairs among the neighbors of sources and of targets, with the options of `mine`.
 
     Example:
         >>> near = Neighbors(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))

@@ -70,9 +70,9 @@ class MinedLines:
 
 
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
-    """Return the share of the letters of texts that belong to known tokens, 0 to 1.
+    """Return the share of letters that are part of known tokens, 0 to 1.
 
-    A letter counts once per text.
+    Repeated letters of a text count once.
 
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -155,7 +155,7 @@ def mine_in(
 ) -> MinedLines:
     """Do the work of `mine_lines` in a folder that the caller has locked.
 
-    The rows of the result are read from the folder on demand, so keep the lock until then.
+    The rows of the result are read from this folder, so keep the lock until they have been read.
     """
     check_options(memory=memory, **options)
     source, target = sides

@@ -120,7 +120,7 @@ def nearest(
         k: Number of neighbors, at least 1. The result has fewer columns if the other side has fewer
             than k vectors.
         memory: Megabytes for blocks, tiles and neighbors, above 0. Neighbors take 8 (k + 4) bytes
-            per sentence in float32. Blocks take what remains, and never less than 64 MB.
+            per sentence in float32. Blocks take the remaining memory, at least 64 MB.
         precision: `float32` is exact. `bfloat16` is several times faster on processors with
             bfloat16 instructions but sometimes misses a neighbor (`benchmarks/README.md`). The
             returned cosines are float32 in both cases.
@@ -244,7 +244,6 @@ class _Search:
             tile.add_columns(backward, left + begin, end - begin, top)
 
     def close(self) -> None:
-        """Stop the worker threads. Let the calling thread use all processors again."""
         self._workers.shutdown(cancel_futures=True)
         self._settle()
 

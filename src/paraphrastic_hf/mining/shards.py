@@ -80,7 +80,6 @@ def write_neighbors(path: Path, forward: Neighbors, backward: Neighbors) -> None
 
 
 def read_neighbors(path: Path) -> tuple[Neighbors, Neighbors]:
-    """Load the two results of `nearest` from a file of `write_neighbors`."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]

@@ -109,7 +109,6 @@ class TextStore:
         return np.where(is_there, first[place], -1)
 
     def lines(self, numbers: np.ndarray) -> Iterator[str]:
-        """Yield the lines with these indices, in the given order."""
         with (self.folder / "text").open("rb") as file:
             for number in numbers.tolist():
                 yield self._read(file, number, number + 1)[:-1].decode("utf-8")
@@ -165,8 +164,8 @@ class TextStore:
                         )  # readable before it is complete
                     elif output.read(HEADER_BYTES) != header:
                         raise ModelError(
-                            f"`encode` returned vectors of {vectors.shape[1]} dimensions, unlike "
-                            "before"
+                            f"`encode` returned vectors of {vectors.shape[1]} dimensions, but "
+                            "another number for earlier lines"
                         )
                     output.seek(HEADER_BYTES + row * done)
                     output.write(np.ascontiguousarray(vectors, "<f4").data)
@@ -206,7 +205,6 @@ def _write_state(path: Path, state: dict[str, Any]) -> None:
 
 
 def _has_rows(path: Path, rows: int) -> bool:
-    """Return whether a file is a complete array of `rows` rows."""
     try:
         return bool(np.lib.format.open_memmap(path, mode="r").shape[:1] == (rows,))
     except (OSError, ValueError, EOFError):

@@ -126,9 +126,7 @@ class Tile:
     def add_rows(self, best: RunningTopK, start: int, count: int, first_column: int) -> None:
         """Add to `best` every score that may be among the highest of its row.
 
-        Args:
-            start: First matrix row of the tile, from 0.
-            first_column: First matrix column of the tile, from 0.
+        `start` is the first matrix row of the tile, `first_column` its first matrix column.
         """
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
@@ -142,9 +140,7 @@ class Tile:
     def add_columns(self, best: RunningTopK, start: int, count: int, first_row: int) -> None:
         """Add to `best` every score that may be among the highest of its column.
 
-        Args:
-            start: First matrix column of the tile, from 0.
-            first_row: First matrix row of the tile, from 0.
+        `start` is the first matrix column of the tile, `first_row` its first matrix row.
         """
         lowest = best.lowest(start, start + count)
         groups = self._groups[:, :count]
@@ -264,5 +260,4 @@ def _search(
 
 
 def _as_float(bits: np.ndarray) -> np.ndarray:
-    """Convert bfloat16 bits (uint16 or int16) to float32."""
     return (np.ascontiguousarray(bits).view(np.uint16).astype(np.uint32) << 16).view(np.float32)

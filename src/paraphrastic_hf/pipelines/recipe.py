@@ -63,8 +63,8 @@ class BitextArguments:
         None, help="name in the column `corpus` (default: name of the file or corpus)"
     )
     license: str = argument("not stated", help="license of the text, for the column `license`")
-    every: int = argument(1, help="step of the subsample: 10 takes every tenth pair", at_least=1)
-    max_pairs: int | None = argument(None, help="largest number of pairs", at_least=1)
+    every: int = argument(1, help="read only every n-th pair", at_least=1)
+    max_pairs: int | None = argument(None, help="maximum number of pairs", at_least=1)
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
@@ -88,10 +88,10 @@ class CorpusData:
     sources: list[BitextArguments] = argument(
         [], help="files of sentence pairs, or mappings with `path`"
     )
-    reference: str = argument("en", help="language of the references, and so of the corpus")
+    reference: str = argument("en", help="language of the references and thus of the corpus")
     max_bad_rows: float = argument(
         MAX_BAD_ROWS,
-        help="largest share of a source's rows that may be malformed; they are skipped",
+        help="maximum share of malformed rows in a source, 0 to 1. Malformed rows are skipped",
         at_least=0,
         at_most=1,
     )
@@ -117,11 +117,14 @@ class EngineArguments:
         None, help="language of the lines, for multilingual models such as NLLB, M2M100, mBART"
     )
     to: str | None = argument(None, help="language to write, for multilingual models")
-    prefix: str = argument("", help="text put before every line, as T5 needs")
+    prefix: str = argument("", help="text to prepend to every line, for T5")
     beams: int = argument(12, help="beam size", at_least=1, at_most=MOST_BEAMS)
     outputs: int = argument(
         1,
-        help="translations of each line: the best beams or samples, one row each",
+        help=(
+            "number of translations per line (best beams or samples). Each translation becomes a "
+            "row"
+        ),
         at_least=1,
         at_most=MOST_OUTPUTS,
     )
@@ -130,7 +133,7 @@ class EngineArguments:
         1.0, help="with sample: probability mass of nucleus sampling", above=0, at_most=1
     )
     temperature: float = argument(
-        1.0, help="with sample: temperature, lower for likelier tokens", above=0
+        1.0, help="with sample: temperature (lower values favor likely tokens)", above=0
     )
     length_penalty: float = argument(
         1.0, help="exponent of the length by which a beam's log-probability is divided"
@@ -171,12 +174,14 @@ class MakeArguments:
     )
     tasks: int = argument(
         16,
-        help="number of tasks; an interrupted corpus must be continued with the same number",
+        help="number of tasks, which must stay equal when an interrupted run is continued",
         at_least=1,
         at_most=10_000,
     )
     workers: int = argument(1, help="tasks that run at the same time", at_least=1)
-    block: int = argument(2000, help="rows per block that passes through the steps", at_least=1)
+    block: int = argument(
+        2000, help="rows per block. Each step processes one block at a time", at_least=1
+    )
     attempts: int = argument(
         3, help="local: attempts at a task whose worker dies or hangs", at_least=1
     )
@@ -191,7 +196,9 @@ class MakeArguments:
     partition: str | None = argument(None, help="slurm: partition of the jobs")
     time: str = argument("20:00:00", help="slurm: time limit of a job")
     slurm: dict[str, Any] = argument({}, help="slurm: further options of sbatch")
-    address: str = argument("auto", help="ray: address of the cluster; local starts a new one")
+    address: str = argument(
+        "auto", help="ray: address of the cluster, or local to start a new cluster"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

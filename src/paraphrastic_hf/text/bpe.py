@@ -88,6 +88,5 @@ class BytePairTokenizer(FastTokenizer):
         return cls(fast, lowercase=lowercase)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join words by spaces and skip special ids."""
         known = [int(number) for number in ids if int(number) not in self.special.all]
         return str(self._fast.decode(known, skip_special_tokens=True)).strip()

@@ -74,7 +74,6 @@ class CharTokenizer(FastTokenizer):
         return cls(characters, lowercase=lowercase, keep_unknown=keep_unknown)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join characters and skip special ids."""
         return "".join(self._entries[number] for number in ids if number not in self.special.all)
 
     def to_fast(self) -> Tokenizer:

@@ -217,7 +217,6 @@ def extract_ngrams(
 
 
 def _leading(ranked: Sequence[str], most: int) -> list[str]:
-    """Keep the first `most` n-grams of each order."""
     seen: Counter[int] = Counter()
     kept = []
     for ngram in ranked:

@@ -17,7 +17,7 @@ class SpecialIds:
         pad: Id of padding.
         unknown: Id of unknown tokens, if the tokenizer keeps them.
         start: Ids of start-of-text marks. A mixture has one for each tokenizer that adds the mark.
-        end: Ids of end-of-text marks, likewise.
+        end: Ids of end-of-text marks, one or several as for `start`.
         languages: Ids of language marks, by language code.
     """
 

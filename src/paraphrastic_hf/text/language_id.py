@@ -55,7 +55,6 @@ def clear_language(texts: Sequence[str]) -> str | None:
 
 
 def known_languages() -> frozenset[str]:
-    """Return the codes that `languages_of` can return."""
     return frozenset(map(str, _identifier().labels))
 
 

@@ -76,7 +76,7 @@ class MarkedTokenizer:
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
     def to_fast(self) -> Tokenizer:
-        """Convert to a tokenizer of the `tokenizers` library, which marks every text."""
+        """Convert to a tokenizer of the `tokenizers` library, which adds marks to every text."""
         inner: Any = self.inner
         return self._marked(Tokenizer.from_str(inner.to_fast().to_str()))
 
@@ -110,6 +110,5 @@ class MarkedTokenizer:
 
 
 def add_settings(path: Path, settings: dict[str, Any]) -> None:
-    """Add keys to the object in a JSON file."""
     known = read_json(path)
     write_json(path, {**known, **settings})

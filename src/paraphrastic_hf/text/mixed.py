@@ -1,6 +1,6 @@
 """Several tokenizers side by side, for jointly trained encoders (thesis, 4.5.6).
 
-The ids of a text are those of the first tokenizer, then those of the second, and so on. Each
+The ids of a text are the first tokenizer's ids, then the second tokenizer's, and so on. Each
 tokenizer has an id range of its own, because its ids are shifted by the vocabulary sizes of earlier
 tokenizers. The padding id is 0.
 """
@@ -43,7 +43,8 @@ class MixedTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         raise TypeError(
-            "A mixture cannot be decoded: its ids repeat the text for each part. Decode one part"
+            "A mixture cannot be decoded, because its ids repeat the text for each tokenizer. "
+            "Decode with one of its `parts`"
         )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:

@@ -142,10 +142,9 @@ class MixtureTokenizer(PreTrainedTokenizer):
 
 
 def write_auto_config(directory: Path, parts: int) -> None:
-    """Write the config and code with which `AutoTokenizer` loads a mixture of up to `MOST_PARTS`
-    tokenizers.
+    """Write the config and code with which `AutoTokenizer` loads a mixture of tokenizers.
 
-    Does nothing for more tokenizers.
+    Nothing is written for more than `MOST_PARTS` tokenizers, which `AutoTokenizer` cannot load.
     """
     if parts > MOST_PARTS:
         return

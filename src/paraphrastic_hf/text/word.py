@@ -100,7 +100,6 @@ class WordTokenizer(FastTokenizer):
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join words by spaces and skip special ids."""
         tokens = self._fast.id_to_token
         words = (tokens(int(number)) for number in ids if number not in self.special.all)
         return " ".join(word.removeprefix(SPACE_MARK) for word in words if word)

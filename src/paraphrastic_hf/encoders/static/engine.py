@@ -6,10 +6,8 @@ looks up words and averages table rows. The C code segments new ASCII words as s
 The tokenizer segments all other new words in one call, the only step that holds the interpreter's
 lock. New words enter the dictionary while no thread reads it.
 
-Embeddings equal those of `means.py` up to rounding. Texts above about 6,000 tokens can be segmented
-differently, where sentencepiece's rounding errors decide between two segmentations.
-
-Without the compiled extension, `means.py` encodes instead.
+`means.py` gives the same embeddings up to rounding. In texts above about 6,000 tokens,
+sentencepiece's rounding errors can lead to another segmentation.
 """
 
 from __future__ import annotations
@@ -43,8 +41,9 @@ MOST_WORDS = 1_000_000  # words in the cache
 
 
 def serves(tokenizer: object) -> bool:
-    """Return whether the fast path supports a tokenizer: compiled extension, no token across
-    spaces.
+    """Return whether the fast path supports a tokenizer.
+
+    The C extension must be compiled, and no token may cross white space.
     """
     return WordTable is not None and getattr(tokenizer, "keeps_to_words", False)
 
@@ -132,9 +131,6 @@ class StaticEncoder:
             table: One row per token, (vocab, dim), contiguous: float32, or packed as in
                 `storage/packing.py`.
             tokens: Optional output array for the token count of each text, (texts,) int32.
-
-        Raises:
-            TypeError: If `texts` contains anything but strings.
 
         Example:
             >>> from paraphrastic_hf.text.word import WordTokenizer

@@ -90,7 +90,6 @@ class Table:
         return Table(numbers, rounding_error(numbers, rows))
 
     def with_dimension(self, dimension: int) -> Table:
-        """Return a table with the first `dimension` dimensions of every row."""
         if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
             raise TypeError(f"dimension must be an integer, got {dimension!r}")
         if not 1 <= dimension <= self.dimension:
@@ -111,7 +110,6 @@ def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
 
 
 def row_lengths(rows: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of each row, (vocab,) float64."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
 

@@ -22,10 +22,6 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
     Yields:
         A function that takes texts and their vectors, (n, dim). It appends the vectors and ignores
         the texts.
-
-    Raises:
-        DataError: If the file is not writable.
-        DiskError: If the disk is full.
     """
     target, shape = output_file(path), (0, 0)
 

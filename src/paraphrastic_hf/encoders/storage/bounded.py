@@ -31,12 +31,7 @@ PARTS = 4096
 
 @contextmanager
 def loading(directory: Path, what: str = "the model") -> Iterator[None]:
-    """Context for loading a model with transformers, within size limits and without progress bars.
-
-    Raises:
-        ModelError: If a file is damaged, the config describes a model larger than the weights file,
-            or the model needs code that may not run.
-    """
+    """Context for loading a model with transformers, with size limits and no progress bars."""
     name = shown_name(directory)
     with refused(ModelError, f"Cannot load {what} in {name}"), no_progress_bar():
         if not (directory / CONFIG).is_file():

@@ -109,10 +109,6 @@ def save_model(
             in stock sentence-transformers.
         packed_rows: Table of an averaging model that is already int8 or int4.
         modules: Whether to write sentence-transformers' files. If False, existing files stay.
-
-    Raises:
-        OSError: If the disk is full or the directory is not writable.
-        ValueError: If `precision` is unknown or not supported for this model.
     """
     if precision not in SAVED_PRECISIONS:
         known = ", ".join(SAVED_PRECISIONS)
@@ -213,12 +209,7 @@ def load_model(directory: Path) -> SentenceEncoderModel:
 
 
 def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
-    """Load a model directory with the Auto class of `layout`, as float32 in evaluation mode.
-
-    Raises:
-        ModelError: If a file or weight is missing or damaged, a weight is NaN or infinite, or the
-            model is of another kind.
-    """
+    """Load a model directory with the Auto class of `layout`, as float32 in evaluation mode."""
     if not directory.exists():
         raise ModelError(
             f"{directory} does not exist. Pass a folder written by `paraphrastic train`"

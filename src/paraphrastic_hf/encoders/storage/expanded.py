@@ -76,7 +76,6 @@ def expanded(folder: Path) -> Path:
 
 
 def _is_whole(copy: Path) -> bool:
-    """Return whether the files of a copy match the hash recorded next to it."""
     record = copy.parent / RECORD
     return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
 

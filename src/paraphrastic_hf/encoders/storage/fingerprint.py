@@ -77,7 +77,10 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether the hashes in `settings` are those of `model`. Missing hashes are ignored."""
+    """Return whether scores with the given settings can be those of `model`.
+
+    The hashes in `settings` must be those of the model. Missing hashes are ignored.
+    """
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
 
@@ -255,7 +258,7 @@ def _is_table(model: Any) -> bool:
 
 
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:
-    """Return the weights of a torch model by name. The table of an averaging encoder gives none."""
+    """Return the weights of a torch model by name. Empty for the table of an averaging encoder."""
     if _is_table(model):
         return []
     network = _network(model)

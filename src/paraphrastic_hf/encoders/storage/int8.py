@@ -32,10 +32,6 @@ class Int8Encoder:
         name: sentence-transformers directory or Hub repository.
         max_length: Maximum number of tokens per text, at least 3. Longer texts are cut.
         work: Folder for the converted model. None means the folder of a local model.
-
-    Raises:
-        ModelError: If the model is not a mean-pooling transformer or CTranslate2 cannot convert it.
-        MissingExtraError: If CTranslate2 is not installed.
     """
 
     def __init__(

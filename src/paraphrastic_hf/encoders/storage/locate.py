@@ -48,8 +48,6 @@ FILES = (".bin", ".gz", ".json", ".npy", ".pickle", ".pt", ".safetensors", ".tsv
 
 
 class HubOptions(TypedDict, total=False):
-    """Options for loading from the Hub."""
-
     revision: str | None
     token: str | bool | None
     cache_dir: str | Path | None
@@ -141,10 +139,6 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
     Args:
         name: Path, packaged model, or repository such as `someone/model`.
 
-    Raises:
-        ModelError: If the path does not exist, is a file or an unfinished run, or the name is
-            misspelled.
-
     Example:
         >>> check_model_name("englsh")
         Traceback (most recent call last):
@@ -176,10 +170,6 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
 
     Args:
         loaders: Keys of `LOADED`, the preferred one first.
-
-    Raises:
-        ModelError: If the model is of another kind, its configuration is missing or damaged, or
-            `check_model_name` rejects the name.
 
     Example:
         >>> check_model_kind("english", "SentenceEncoder")["model_type"]
@@ -218,7 +208,6 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
 
 
 def _loaders_of(kind: str) -> tuple[str, ...] | None:
-    """Return the loaders of a model type, or None if the type is unknown."""
     bare = kind.removeprefix(OWN)
     is_encoder = kind in ENCODER_KINDS or bare.replace("-", "_") in ENCODER_KINDS
     return LOADERS.get(bare, ("SentenceEncoder",) if is_encoder else None)

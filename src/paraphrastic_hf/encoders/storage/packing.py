@@ -37,9 +37,6 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
         (vocab, dim) float32, (vocab, dim) uint16 for bfloat16, (vocab, dim + 4) int8, or (vocab,
         dim / 2 + 4) uint8 for int4.
 
-    Raises:
-        ValueError: If `precision` is unknown.
-
     Example:
         >>> numbers = np.array([[0.5, -1.27], [0.0, 0.0]], np.float32)
         >>> packed(numbers, "int8")[0, :2], unpacked(packed(numbers, "int8"))[0]
@@ -103,7 +100,6 @@ def unpacked(numbers: np.ndarray) -> np.ndarray:
 
 
 def has_scales(numbers: np.ndarray) -> bool:
-    """Return whether an array is packed as int8 or int4."""
     return numbers.dtype in (np.int8, np.uint8)
 
 
@@ -113,7 +109,6 @@ def holds(numbers: np.ndarray, precision: str) -> bool:
 
 
 def scales(numbers: np.ndarray) -> np.ndarray:
-    """Return the row scales of an int8 or int4 array, (vocab, 1) float32."""
     return np.ascontiguousarray(numbers[:, -SCALE_BYTES:]).view(np.float32)
 
 
@@ -130,13 +125,11 @@ def narrowed(numbers: np.ndarray, dimension: int) -> np.ndarray:
 
 
 def rescaled(numbers: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Multiply each row of an int8 or int4 array by a factor, (vocab, 1)."""
     scale = (scales(numbers) * factors).astype(np.float32).view(numbers.dtype)
     return np.concatenate([numbers[:, :-SCALE_BYTES], scale], 1)
 
 
 def width(numbers: np.ndarray) -> int:
-    """Return the embedding dimension of a table, packed or not."""
     columns = int(numbers.shape[1])
     if numbers.dtype == np.uint8:
         half = columns - SCALE_BYTES

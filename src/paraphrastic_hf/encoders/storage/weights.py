@@ -45,12 +45,6 @@ class Weights:
         Args:
             as_table: Read only the table, without torch, if possible. Models of character n-grams
                 are always loaded with torch.
-
-        Raises:
-            ModelError: If a file is missing or damaged, or the model is not an encoder of this
-                package.
-            MissingExtraError: If the model does not average and torch or transformers is not
-                installed.
         """
         if is_static_embedding(directory):
             return cls(Table.of(read_static_embedding(directory), directory))
@@ -83,7 +77,6 @@ class Weights:
 
     @property
     def is_table(self) -> bool:
-        """Whether the weights are a table, so that torch is not needed."""
         return isinstance(self._held, Table)
 
     @property
@@ -93,7 +86,6 @@ class Weights:
 
     @property
     def is_averaging(self) -> bool:
-        """Whether the embedding of a text is the mean of table rows."""
         # compare names: importing the class would import torch
         return isinstance(self._held, Table) or type(self._held).__name__ == "AveragingModel"
 
@@ -135,11 +127,7 @@ class Weights:
         return rows if rows is not None and has_scales(rows) and holds(rows, precision) else None
 
     def exact_table(self, name: str | None) -> Table:
-        """Return the unrounded table on the CPU as float32, from which other tables are derived.
-
-        Raises:
-            ModelError: The table was rounded in memory, or the model does not average.
-        """
+        """Return the unrounded table on the CPU as float32, from which other tables are derived."""
         if self.rounding_error:
             raise ModelError(
                 f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's "
@@ -218,7 +206,6 @@ def is_static_embedding(directory: Path) -> bool:
 
 
 def read_static_embedding(directory: Path) -> np.ndarray:
-    """Read the rows of a saved `StaticEmbedding`, (vocab, dim) float32."""
     try:
         modules = read_json(directory / MODULES)
         kinds = [module["type"].rpartition(".")[2] for module in modules]
