@@ -121,7 +121,7 @@ class SentenceEncoder(HubMixin):
         self._weights = model if isinstance(model, Weights) else Weights(model)
         if self._weights.entries != tokenizer.vocab_size:
             raise ModelError(
-                f"The model has {self._weights.entries} rows, but the tokenizer has "
+                f"The model has {self._weights.entries} embedding rows, but the tokenizer has "
                 f"{tokenizer.vocab_size} entries. Load both from one directory"
             )
         self.tokenizer = tokenizer
@@ -387,7 +387,9 @@ class SentenceEncoder(HubMixin):
         """
         one, other = self._two_sides(first, second)
         if len(one) != len(other):
-            raise ValueError(f"Both sides must have equal length, got {len(one)} and {len(other)}")
+            raise ValueError(
+                f"first and second must have equal length, got {len(one)} and {len(other)}"
+            )
         return _like(pairwise_cosine(one, other), first, second)
 
     @property
@@ -473,8 +475,8 @@ class SentenceEncoder(HubMixin):
         one, other = self._vectors(first), self._vectors(second)
         if one.shape[1] != other.shape[1]:
             raise ValueError(
-                f"Both sides must have equal dimension, got {one.shape[1]} and {other.shape[1]}. "
-                "Compare texts or vectors of one encoder"
+                f"first and second must have equal dimension, got {one.shape[1]} and "
+                f"{other.shape[1]}. Compare texts or vectors of one encoder"
             )
         return one, other
 

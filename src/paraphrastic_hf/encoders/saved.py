@@ -37,7 +37,7 @@ class SavedModel(HubMixin):
         rows = sum(len(table.weight) for table in model.tables())
         if rows != tokenizer.vocab_size:
             raise ModelError(
-                f"The {self.noun} has {rows:,} rows, but the tokenizer has "
+                f"The {self.noun} has {rows:,} embedding rows, but the tokenizer has "
                 f"{tokenizer.vocab_size:,} entries. Load both from one directory"
             )
         self.model, self.tokenizer = model, tokenizer

@@ -87,7 +87,8 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
         if not is_identified(encoder, results["settings"]):
             raise PublishError(
                 f"The {results['suite']} scores in {evaluation} belong to another model than "
-                f"{trained.directory}. Evaluate it without --latent, --dimension or --precision"
+                f"{trained.directory}. Evaluate this model without --latent, --dimension or "
+                "--precision"
             )
     return suites
 

@@ -17,8 +17,8 @@ def markdown_table(
 ) -> list[str]:
     """Return the lines of a table.
 
-    Cells are escaped by `literal` unless they are `Markdown`. Bars are escaped and white space is
-    collapsed in all cells.
+    Cells are escaped by `literal` unless they are `Markdown`. In all cells, vertical bars are
+    escaped and white space is collapsed.
 
     Args:
         rows: Cells, one per column.

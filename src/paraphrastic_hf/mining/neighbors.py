@@ -177,8 +177,8 @@ def plan_search(
     """
     if source.dimension != target.dimension:
         raise DataError(
-            f"Both sides must have vectors of the same dimension, got {source.dimension} and "
-            f"{target.dimension}"
+            "source and target must have vectors of equal dimension, got "
+            f"{source.dimension} and {target.dimension}"
         )
     keep = k + (4 if precision == "float32" else 8)
     state = (len(source) + len(target)) * keep * 8

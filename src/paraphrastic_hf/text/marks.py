@@ -26,8 +26,8 @@ class MarkedTokenizer:
     """Tokenizer that adds marks before or after the tokens of another tokenizer.
 
     The marks follow all other tokens in the vocabulary. A text without known tokens gets no marks,
-    so that its embedding is zero. (The saved `AutoTokenizer` returns only the marks for such a
-    text.)
+    so that its embedding is zero. For such a text, the tokenizer that `AutoTokenizer` loads returns
+    only the marks.
 
     Args:
         tokenizer: Tokenizer of the text between the marks. It must save a `tokenizer.json`.

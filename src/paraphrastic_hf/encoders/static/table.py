@@ -102,7 +102,8 @@ class Table:
 def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
     """Return the largest rounding error of a row, relative to the length of the exact row.
 
-    The error is the Euclidean distance between packed and exact row. It is absolute for zero rows.
+    The error is the Euclidean distance between packed and exact row. For a row of zeros the error
+    is absolute.
     """
     lengths = row_lengths(exact)
     off = row_lengths(unpacked(numbers).astype(np.float64) - exact)

@@ -58,8 +58,8 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """Return the directory of a packaged model, in a format that any loader can read.
 
     Packed models are first unpacked to float16, in the cache (`PARAPHRASTIC_CACHE`). This package
-    and `AutoModel` convert the copy to float32. sentence-transformers computes in float16, so texts
-    of 65,520 tokens or more overflow to zeros. To avoid this, call `.float()` on the loaded model.
+    and `AutoModel` convert the copy to float32. sentence-transformers computes in float16 and gives
+    zeros for texts of 65,520 tokens or more. To avoid this, call `.float()` on the loaded model.
 
     Args:
         name: `english`, `tiny` (English, 1 MB) or `multilingual` (fifteen languages).

@@ -144,9 +144,10 @@ class Weights:
 
 
 def read_table(directory: Path) -> Table | None:
-    """Read the table of an averaging model, or return None.
+    """Read the table of an averaging model.
 
-    None means another kind of model or a damaged directory, whose error `load_model` raises.
+    Returns None for other models, and for damaged directories, for which `load_model` raises an
+    error.
     """
     try:
         config = read_json(directory / "config.json")
