@@ -1,4 +1,4 @@
-"""Errors that this package raises on purpose. Messages name the problem, the value and the fix."""
+"""Errors that this package raises on purpose, and helpers for their messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LONGEST = 500  # characters of another library's message within ours
+LONGEST = 500  # characters kept of another library's message
 
 
 class ParaphrasticError(Exception):
@@ -31,7 +31,7 @@ class DataError(ParaphrasticError, ValueError):
 
 
 class NotApplicableError(DataError):
-    """The request has no meaning for this model, whatever the data."""
+    """The requested operation does not exist for this kind of model."""
 
 
 class MissingFileError(DataError):
@@ -43,7 +43,7 @@ class ModelError(ParaphrasticError, ValueError):
 
 
 class PublishError(DataError, ModelError):
-    """Something may not be published, or the Hub refuses it."""
+    """The upload of a release is not allowed, or the Hub refused it."""
 
 
 class CheckpointError(ParaphrasticError, RuntimeError):
@@ -51,7 +51,9 @@ class CheckpointError(ParaphrasticError, RuntimeError):
 
 
 class DiskError(ParaphrasticError, OSError):
-    """A disk is full or damaged: `errno` is the system's error number, `path` the file written."""
+    """A disk is full or damaged. `errno` is the system's error number, `path` the file being
+    written.
+    """
 
     path: str = ""
 
@@ -68,7 +70,8 @@ _DISK_TEXTS = re.compile(
 
 
 def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError | None:
-    """Return the disk failure behind an error of any library, or None.
+    """Convert an error of any library to a `DiskError`, or return None if the disk is not the
+    cause.
 
     Example:
         >>> error = OSError("59604 requested and 7136 written")  # numpy's
@@ -109,9 +112,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 def in_a_line(error: BaseException) -> str:
-    """Return the first line of another library's message.
-
-    Lists of all models in transformers' messages are removed, and safetensors' messages get advice.
+    """Return the first line of another library's message, without transformers' lists of all
+    models.
     """
     said = str(error).strip().partition("\n")[0]
     for rest in (" Model type should be", " Should have a", " See the original", " from one of:"):
@@ -128,14 +130,11 @@ def in_a_line(error: BaseException) -> str:
 
 @contextmanager
 def refused(kind: type[ParaphrasticError], what: str) -> Iterator[None]:
-    """Turn any exception of another library into a short error of this package.
+    """Context that turns exceptions of other libraries into short errors of this package.
 
     Args:
         kind: Class of the error.
         what: Start of the message: what failed.
-
-    Raises:
-        ParaphrasticError: Of this kind. Errors of this package pass unchanged.
 
     Example:
         >>> with refused(DataError, "Cannot read results.json"):
@@ -165,8 +164,8 @@ def counted(count: int, noun: str) -> str:
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
     """Return the known name that was probably meant, or None.
 
-    Capitals, hyphens and underscores are ignored. Unique abbreviations (initials of the words, or a
-    prefix) come first, then similar spelling, of at least `cutoff` (0 to 1) in `difflib`.
+    Capitals, hyphens and underscores are ignored. An unambiguous abbreviation (initials or prefix)
+    wins over similar spelling, which needs a `difflib` similarity of at least `cutoff`, 0 to 1.
 
     Example:
         >>> nearest("lr", ["layers", "learning_rate"]), nearest("trian", ["train", "tune"])
@@ -189,11 +188,11 @@ def _is_initials(name: str, letters: str) -> bool:
 
 
 class MissingExtraError(ParaphrasticError, ModuleNotFoundError):
-    """A package of an extra is not installed. The message names the extra."""
+    """A package of an optional dependency ("extra") is not installed."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message: the name probably meant, or else all known names.
+    """Return a hint for an error message: the known name probably meant, or all known names.
 
     Example:
         >>> nearest_name("treshold", ["k", "threshold"])
@@ -207,9 +206,9 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
 def refuse_keywords(
     unknown: Iterable[str], function: Callable[..., Any], more: Iterable[str] = ()
 ) -> None:
-    """Raise a `TypeError` for keywords that a function does not accept, with a suggestion.
+    """Raise a `TypeError` for unknown keywords of a function, with a suggestion.
 
-    `more` are keywords accepted besides those of the signature.
+    `more` are allowed keywords that the signature does not show.
 
     Example:
         >>> refuse_keywords(["headr"], lambda path, header: None)

@@ -1,9 +1,4 @@
-"""Optional dependencies ("extras"), and the error that names a missing one.
-
-The base install covers encoding, scoring, neighbors, exact mining and SimiLE. Other code calls
-`require` before importing a package, or relies on `missing_extra`, with which the command line and
-the public names turn Python's `ModuleNotFoundError` into advice on what to install.
-"""
+"""Optional dependencies ("extras"), and the error that names a missing one."""
 
 from __future__ import annotations
 
@@ -38,11 +33,9 @@ NAMES = {"google": "protobuf"}  # package names that differ from the import name
 
 
 def require(extra: str, *packages: str, what: str) -> None:
-    """Raise an error if packages of an extra, named as in imports, are not installed. Imports
-    nothing.
+    """Raise a `MissingExtraError` unless packages of an extra, given by import name, are installed.
 
-    Raises:
-        MissingExtraError: The message starts with `what` needs them and has the `pip install` line.
+    `what` is the feature that needs the packages, for the message.
     """
     missing = [name for name in packages if not _is_there(name)]
     if missing:
@@ -53,7 +46,8 @@ def require(extra: str, *packages: str, what: str) -> None:
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
-    """Return the error for a missing module of an extra, or None if no extra has it.
+    """Convert a `ModuleNotFoundError` to an error that names the extra. None if no extra has the
+    module.
 
     Example:
         >>> print(missing_extra(ModuleNotFoundError(name="torch.nn")))

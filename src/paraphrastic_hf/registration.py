@@ -1,18 +1,10 @@
 """Registration of this package's models with transformers' Auto classes, without importing
 transformers.
 
-`import paraphrastic_hf` must be fast, yet the Auto classes must know its models in whatever order
-the two packages are imported. `paraphrastic_hf.models` registers its classes on import. This module
-makes the first `AutoConfig.from_pretrained` import it. Every Auto model, `AutoTokenizer`, pipeline
-and sentence-transformers module calls that function (transformers 5.20 to 5.23). An earlier hook is
-impossible: transformers loads the module of `AutoConfig` while it is itself only half imported.
-
-Simpler alternatives fail. Registering at once loads torch and takes 2.9 s, compared with 17 ms for
-`import paraphrastic_hf` (best of four fresh processes on two cores; `import transformers` alone
-takes 0.5 s). Registering only if transformers is already imported misses the other order.
-transformers 5.23 has no entry points for models, and `importlib.util.LazyLoader` breaks it because
-it replaces its own module. wrapt's import hooks work like the finder below and save 15 lines, but
-importing wrapt takes 80 ms.
+`paraphrastic_hf.models` registers its classes on import, but importing it loads torch (2.9 s). This
+module therefore makes the first `AutoConfig.from_pretrained` import it. All Auto classes, pipelines
+and sentence-transformers call that method (transformers 5.20 to 5.23). It works whichever of the
+two packages is imported first. transformers has no entry points for models.
 """
 
 from __future__ import annotations
@@ -29,7 +21,6 @@ MODELS_MODULE = "paraphrastic_hf.models"
 
 
 def register_on_first_use() -> None:
-    """Register this package's classes on the first `AutoConfig.from_pretrained`."""
     if CONFIG_MODULE in sys.modules:
         _arm(sys.modules[CONFIG_MODULE])
     elif _ConfigModuleFinder not in sys.meta_path:
@@ -37,7 +28,9 @@ def register_on_first_use() -> None:
 
 
 def _arm(module: ModuleType) -> None:
-    """Make the next `AutoConfig.from_pretrained` import this package's models first."""
+    """Patch `AutoConfig.from_pretrained`, so that its next call imports this package's models
+    first.
+    """
     auto_config: Any = module.AutoConfig
     original = auto_config.__dict__["from_pretrained"]
 
@@ -51,8 +44,6 @@ def _arm(module: ModuleType) -> None:
 
 
 class _ConfigModuleFinder:
-    """Import hook that patches `AutoConfig` once its module is loaded."""
-
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -1,9 +1,8 @@
-"""Bridge to sentence-transformers for encoders that its stock modules cannot express.
+"""Loads encoders that sentence-transformers' stock modules cannot express, such as TRIGRAM.
 
-Averages over words and sentencepieces load as the stock `StaticEmbedding`. The `modules.json` of
-others, such as TRIGRAM with its overlapping n-grams or averages of text with marks, names
-`EncoderModule`. Its dotted name is therefore part of saved files. These models load with
-`SentenceTransformer(directory, trust_remote_code=True)` if this package is installed.
+The `modules.json` of such models names `EncoderModule`, so its import path must not change. They
+load with `SentenceTransformer(directory, trust_remote_code=True)` if this package is installed.
+Averages over words and sentencepieces load as the stock `StaticEmbedding` instead.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class EncoderModule(InputModule):
         Args:
             model_name_or_path: Directory or repository.
             kwargs: `revision`, `token`, `cache_folder`, `local_files_only` and `subfolder`, as in
-                sentence-transformers. Others are ignored.
+                sentence-transformers. All other keywords are ignored.
 
         Raises:
             ModelError: If the model does not exist, is damaged or was not written by this package.
@@ -63,19 +62,14 @@ class EncoderModule(InputModule):
         return cls(SentenceEncoder(load_model(path), load_tokenizer(path)))
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        """Write model and tokenizer. sentence-transformers writes modules and settings.
-
-        Raises:
-            OSError: If the disk is full or the directory is not writable.
-        """
+        """Write model and tokenizer. sentence-transformers writes its own settings."""
         directory = Path(output_path)
         save_model(self.encoder, self.tokenizer, directory, SENTENCE_ENCODER, modules=False)
 
     def preprocess(
         self, inputs: list[str], prompt: str | None = None, **kwargs: Any
     ) -> dict[str, Tensor]:
-        """Tokenize texts, with the prompt before each, to `input_ids` and `attention_mask`, (texts,
-        seq)."""
+        """Tokenize texts with a prompt before each: `input_ids`, `attention_mask`, (texts, seq)."""
         texts = self._prepend_prompt(inputs, prompt) if prompt else inputs
         ids = self._sentence_encoder.tokenizer.encode_batch(texts)
         input_ids, mask = ids.padded(np.arange(len(ids)))
@@ -89,7 +83,6 @@ class EncoderModule(InputModule):
         return features
 
     def get_embedding_dimension(self) -> int:
-        """Return the embedding dimension."""
         return self._sentence_encoder.dimension
 
     @property

@@ -1,7 +1,6 @@
 """`paraphrastic analyze KIND ... --output DIR`: the analyses of the papers.
 
-Each kind is a function from arguments to an analysis. The decorator `kind` has the summary,
-examples and arguments.
+Each kind is a function from arguments to an analysis, registered by the decorator `kind`.
 """
 
 from __future__ import annotations
@@ -40,15 +39,11 @@ examples:
 
 
 class Argument(NamedTuple):
-    """Name and options of an argument, for argparse's `add_argument`."""
-
     name: str
     options: dict[str, Any]
 
 
 class Kind(NamedTuple):
-    """An analysis on the command line."""
-
     analyze: Callable[[argparse.Namespace], Analysis]
     summary: str
     examples: str
@@ -161,7 +156,11 @@ def _number(name: str, default: int | None, help: str, **options: Any) -> Argume
         "search the rows of the model's own table instead; write _ for a space",
         action="store_true",
     ),
-    _number("--most", None, "number of words or rows to search, from the first (default: all)"),
+    _number(
+        "--most",
+        None,
+        "number of words or rows to search, from the start of the list (default: all)",
+    ),
     _number("--neighbors", 7, "neighbors shown per query"),
 )
 def neighbors(arguments: argparse.Namespace) -> Analysis:
@@ -205,7 +204,7 @@ def norms(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "measure how much of a trained table is a weight per token (thesis, 3.4)",
+    "measure how much of the training gain token weights alone explain (thesis, 3.4)",
     "paraphrastic analyze weighting runs/word --data DATA --output analysis\n  paraphrastic "
     "analyze weighting runs/word --start runs/before --text text.txt --data DATA \\\n      "
     "--output analysis",
@@ -437,7 +436,7 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "train a recipe on increasing numbers of pairs, first ones and random ones (thesis, 3.3.2)",
+    "train a recipe on increasing numbers of pairs (thesis, 3.3.2)",
     "  paraphrastic analyze data-amount \\\n"
     "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
     "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n"
@@ -447,13 +446,14 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
     RECIPE,
     argument(
         "--sizes",
-        "numbers of training pairs (default: all, then half as many, down to 10)",
+        "numbers of training pairs (default: all pairs, then repeatedly half as many, down to 10)",
         nargs="+",
         type=int,
     ),
     argument(
         "--orders",
-        "pairs to take: random ones, the first ones, or both in turn (default: both)",
+        "pairs to train on: random pairs, the first pairs, or both in separate runs (default: "
+        "both)",
         nargs="+",
         default=["random", "ordered"],
         choices=["random", "ordered"],
@@ -550,7 +550,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
     ),
     argument(
         "--threshold",
-        "share of common subwords, 0 to 1, above which an overlap counts as high",
+        "share of common subwords, 0 to 1, above which the overlap is high",
         type=float,
         default=0.3,
     ),
@@ -621,7 +621,6 @@ def _encoder(model: str) -> SentenceEncoder:
 
 
 def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
-    """Load encoders. Their keys are the last parts of their paths."""
     encoders = {_name(model): _encoder(model) for model in models}
     if len(encoders) < len(models):
         raise DataError("Two models have the same name. Rename a directory")
@@ -635,7 +634,7 @@ def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
 
 
 def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
-    """Yield the lines of `--text`, or both sides of the model's training pairs."""
+    """Yield the lines of `--text`, or by default both sides of the model's training pairs."""
     from paraphrastic_hf.io.blocks import read_blocks
 
     if arguments.text:
@@ -644,7 +643,6 @@ def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
 
 
 def _drawn_pairs(model: str, arguments: argparse.Namespace, fix: str) -> list[tuple[str, str]]:
-    """Return a random sample of `--pairs` training pairs of a model."""
     import numpy as np
 
     root = data_root(arguments.data, "the training pairs")

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "transformers",
     )
     parser.add_argument(
-        "file", help="TSV file of examples: label, text and, for pairs, the second text"
+        "file", help="TSV file of examples: label, text and, for text pairs, second text"
     )
     parser.add_argument(
         "--paraphrases",
@@ -58,8 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--back-translate",
         nargs=2,
         metavar=("FORTH", "BACK"),
-        help="two models of `translate` that paraphrase the texts by back-translation. The target "
-        "language may follow a colon: runs/bgt:fr runs/bgt:en",
+        help=(
+            "two models of `translate`, there and back, that paraphrase the texts by "
+            "back-translation. A target language may follow a colon: runs/bgt:fr runs/bgt:en"
+        ),
     )
     parser.add_argument(
         "--outputs", type=int, default=10, help="paraphrases per text with --back-translate"
@@ -137,7 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _named_translator(name: str) -> tuple[str, str | None]:
-    """Split `runs/bgt:fr` into a model and the language to write."""
+    """Split an argument such as `runs/bgt:fr` into a model and its target language."""
     model, _, to = (name, "", "") if Path(name).exists() else name.rpartition(":")
     return (model, to or None) if model else (to, None)
 
@@ -163,7 +165,6 @@ def _translator(name: str, arguments: argparse.Namespace) -> Translate:
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    """Return the encoder and the function for perplexities. Each is None if not requested."""
     encoder = perplexity = None
     if arguments.encoder != "none":
         from paraphrastic_hf.encoders.encoder import SentenceEncoder

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--command-line",
         required=True,
         metavar="COMMAND",
-        help="command that trained the model, which the card quotes",
+        help="training command, to quote on the card",
     )
     parser.add_argument(
         "--summary", required=True, metavar="TEXT", help="one or two sentences about the model"
@@ -41,12 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="CODE",
-        help="ISO codes of its languages (default: those of its recipe, or en)",
+        help="language codes (ISO 639) of the model (default: languages of its recipe, or en)",
     )
     parser.add_argument(
         "--license",
         default="cc-by-sa-4.0",
-        help="license of the weights, as the Hub names it",
+        help="license of the weights, as named on the Hub",
     )
 
 

@@ -32,8 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nbest",
         metavar="FILE",
-        help="n-best lists, among whose hypotheses ties are counted (default: between the two "
-        "systems)",
+        help="n-best lists in which to count ties (default: count ties between the two systems)",
     )
     parser.add_argument(
         "--output",
@@ -44,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--count",
         type=int,
         default=5,
-        help="number of segments shown where only SIM differs, and where only BLEU differs",
+        help="number of segments to show of each kind: only SIM differs, only BLEU differs",
     )
     add_resampling_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")

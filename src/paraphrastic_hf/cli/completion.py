@@ -45,10 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
 def add_completions(parser: Parser, path: tuple[str, ...] = ()) -> None:
     """Add completions for shtab to every argument, and the recipe keys as options.
 
-    Args:
-        parser: A parser. Its default value `recipe_kinds` names the kinds of recipes that the
-            command takes. Without it they are the kinds of `paraphrastic train`.
-        path: The subcommands that lead to the parser, such as `data stats`.
+    `path` are the subcommands that lead to the parser, such as `data stats`.
     """
     kinds = parser.get_default("recipe_kinds")
     for action in parser._actions:
@@ -100,9 +97,9 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
 
 
 def recipes_of(kinds: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of packaged recipes of some kinds (default: all kinds that are trained).
+    """Return the names of packaged recipes of some kinds (default: kinds of `paraphrastic train`).
 
-    Short names are included if they are unambiguous.
+    Unambiguous short names are included.
     """
     every = recipe_names()
     last = Counter(name.partition("/")[2] for name in every)
@@ -120,10 +117,10 @@ def _suites() -> tuple[str, ...]:
 
 
 def recipe_keys(kinds: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return the recipe keys of some kinds (default: all kinds that are trained), with their
+    """Return the recipe keys of some kinds (default: kinds of `paraphrastic train`) with their
     choices.
 
-    The kind `make` has the keys of the group `make` in corpus recipes.
+    The kind `make` stands for the group `make` of corpus recipes.
     """
     try:
         from paraphrastic_hf.pipelines.recipe import CorpusRecipe, MakeArguments

@@ -35,21 +35,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.add_argument(
         "--kind",
-        help="kind of encoder, needed if the arrays of the file leave it open: words, trigrams, "
-        "charagram, projection, lstm (last state), lstm-avg, lstm-max, bilstm-avg, bilstm-max, "
-        "gran, gran-2 to gran-4, bigran, trigrams+words, trigrams+lstm-avg, words+lstm-avg, "
-        "trigrams+words+lstm-avg",
+        help=(
+            "kind of encoder, required if the arrays in the file fit several kinds: words, "
+            "trigrams, charagram, projection, lstm (last state), lstm-avg, lstm-max, bilstm-avg, "
+            "bilstm-max, gran, gran-2 to gran-4, bigran, trigrams+words, trigrams+lstm-avg, "
+            "words+lstm-avg, trigrams+words+lstm-avg"
+        ),
     )
     parser.add_argument(
         "--tokenizer",
         metavar="FILE",
-        help="file that names the rows of the table: a sentencepiece model, CHARAGRAM's list of "
-        "features, or vectors as text",
+        help=(
+            "file with the token of each table row: a sentencepiece model, CHARAGRAM's list of "
+            "features, or vectors as text"
+        ),
     )
     parser.add_argument(
         "--combine",
         choices=("add", "concatenate"),
-        help="combination of the two directions, or of several encoders, in one vector",
+        help="how to combine the vectors of two directions or of several encoders",
     )
     parser.add_argument(
         "--activation",
@@ -76,9 +80,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--bad-rows",
         choices=BAD_ROWS,
         default="refuse",
-        help="malformed rows and repeated words in a text file of vectors. refuse: stop with an "
-        "error. skip: drop malformed rows, and keep the first row of a word. last: the same, but "
-        "keep the last row of a word",
+        help=(
+            "treatment of malformed rows and repeated words in a text file of vectors. refuse: "
+            "stop with an error. skip: drop malformed rows, keep the first row of each word. "
+            "last: drop malformed rows, keep the last row of each word"
+        ),
     )
 
 

@@ -67,7 +67,9 @@ def configure(parser: Parser) -> None:
             command.add_argument(
                 "--output",
                 metavar="DIR",
-                help="folder to save the rows in, for datasets.load_from_disk (default: the cache)",
+                help=(
+                    "folder for the rows, to read with datasets.load_from_disk (default: the cache)"
+                ),
             )
         if action == "export":
             command.add_argument(
@@ -93,8 +95,10 @@ def _add_corpus_options(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="data folder, or folder of this corpus's official files (default: $PARAPHRASTIC_DATA "
-        "if the corpus is there, else download)",
+        help=(
+            "data folder, or folder with the official files of this corpus (default: "
+            "$PARAPHRASTIC_DATA if it contains the corpus, else download)"
+        ),
     )
     parser.add_argument(
         "--set",

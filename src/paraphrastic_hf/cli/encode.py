@@ -48,8 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--column",
         metavar="NAME",
-        help="column of a table to encode, by name or by number from 1. The table is TSV, CSV, "
-        "JSON Lines, parquet or a saved dataset, and an unreadable row counts as empty text",
+        help=(
+            "column to encode, by name or number from 1, if FILE is a table: TSV, CSV, JSON "
+            "Lines, parquet or a saved dataset. An unreadable row counts as empty text"
+        ),
     )
     parser.add_argument(
         "--normalize-embeddings", action="store_true", help="scale the vectors to unit length"
@@ -117,7 +119,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
-    """Return the writer for an output: a file, a folder, or standard output."""
+    """Return the writer for the value of `--output`: a file, a folder or standard output."""
     from paraphrastic_hf.encoders.shards import shard_writer
     from paraphrastic_hf.encoders.storage.arrays import array_writer
 
@@ -134,7 +136,7 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
 
 
 def _reader(output: str) -> str:
-    """Return the Python call that reads an output file or folder."""
+    """Return a Python expression that reads an output file or folder."""
     if output.endswith(".npy"):
         return f"numpy.load({output!r})"
     return f"datasets.load_dataset('parquet', data_dir={output!r})"

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.own import OwnPairs
 
 EPILOG = """\
-The command prints the main figures of each suite, without those in languages that the model's card
-or recipe does not name. With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png,
+The command prints the main scores of each suite. It leaves out languages that the model's card or
+recipe does not name. With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png,
 which have the scores of every dataset. Finished tasks are kept in DIR/tasks, so the same command
 resumes an interrupted evaluation. A kept task is reused if the model, the package version, the data
 files and the protocol are unchanged. Speed is always measured again. A task without data is skipped
@@ -78,7 +78,6 @@ def configure(parser: Parser) -> None:
 
 
 def add_pairs_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--pairs` and `--columns`."""
     parser.add_argument(
         "--pairs",
         metavar="FILE",
@@ -88,13 +87,14 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
         "--columns",
         nargs="+",
         metavar="NAME",
-        help="columns of --pairs, by name or by number from 1: the two texts, then the score or "
-        "label, if any (default: found by name and content)",
+        help=(
+            "columns of --pairs, by name or by number from 1: the two texts, then the score or "
+            "label, if any (default: detected by name and content)"
+        ),
     )
 
 
 def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
-    """Read the pairs that `--pairs` names. Return None without it."""
     columns = arguments.columns
     if columns is not None and (arguments.pairs is None or len(columns) not in (2, 3)):
         given = " ".join(columns)
@@ -159,11 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(results: dict[str, Any], arguments: argparse.Namespace, known: Collection[str]) -> None:
-    """Write the files of a suite's results and print its main figures.
-
-    Args:
-        known: Language codes of the model. Empty if unknown.
-    """
+    """Write the files of a suite's results. Print the main scores in the `known` languages."""
     from paraphrastic_hf.evaluation.registry import SUITES
     from paraphrastic_hf.evaluation.report import in_languages, summary, write_report
 
@@ -186,7 +182,7 @@ def _report(results: dict[str, Any], arguments: argparse.Namespace, known: Colle
 
 
 def _languages(encoder: Any, model: str) -> list[str]:
-    """Return the language codes that a model declares. Empty if they are unknown."""
+    """Return the language codes that a model declares, or none if unknown."""
     from paraphrastic_hf.encoders.languages import languages_of
 
     origin = getattr(encoder, "origin", None) or Path(model)
@@ -195,8 +191,6 @@ def _languages(encoder: Any, model: str) -> list[str]:
 
 
 def _name(arguments: argparse.Namespace) -> str:
-    """Return the name of the model in tables: its folder, then the options that change the
-    model."""
     folder = os.path.basename(os.path.normpath(arguments.model))
     others = (arguments.latent, arguments.dimension, arguments.precision)
     return "-".join([folder, *(str(each) for each in others if each is not None)])

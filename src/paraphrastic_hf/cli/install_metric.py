@@ -18,7 +18,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache",
         metavar="DIR",
-        help="module folder of `evaluate` (default: its own, or $HF_MODULES_CACHE)",
+        help=(
+            "folder in which `evaluate` looks for modules (default: as in `evaluate`, from "
+            "$HF_MODULES_CACHE)"
+        ),
     )
     parser.add_argument(
         "--space",

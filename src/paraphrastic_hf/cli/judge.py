@@ -43,8 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="MODEL",
-        help="further encoders, of this package or sentence-transformers, for the mean cosine with "
-        "the references",
+        help=(
+            "encoders of this package or of sentence-transformers, to report the mean cosine of "
+            "output and reference"
+        ),
     )
     parser.add_argument(
         "--output",

@@ -96,11 +96,11 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
         ),
         "paraphrase": (
             "paraphrase lines",
-            "Paraphrase each line, with a given syntax or without one.",
+            "Paraphrase each line, with or without a given syntax.",
         ),
         "reconstruct": (
             "decode lines from latents",
-            "Write each line again from its latent variables.",
+            "Encode each line to its latent variables and decode it from them.",
         ),
         "transfer": (
             "combine meaning and style",
@@ -111,7 +111,7 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
         "data": ("corpora of the papers", "List, load, export and describe the papers' corpora."),
         "corpus": (
             "build a paraphrase corpus",
-            "Build, describe and cut corpora of paraphrases, and mine bitext on a cluster.",
+            "Build, describe and split corpora of paraphrases, and mine bitext on a cluster.",
         ),
         "mine": (
             "find parallel sentences",
@@ -164,8 +164,7 @@ def _command_lines() -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. An error of this package prints one line on stderr and gives exit status
-    2."""
+    """Run one command. For an error of this package, print one line on stderr and return 2."""
     _prepare_streams()
     threading.excepthook = _print_thread_error
     arguments = list(sys.argv[1:] if arguments is None else arguments)
@@ -208,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser(commands: Collection[str | None]) -> Parser:
-    """Return the parser with the names of all commands, and the arguments of `commands`."""
+    """Return the parser with the names of all commands and the full arguments of `commands`."""
     parser = _MainParser(
         prog="paraphrastic",
         description="Train, evaluate and use small paraphrastic sentence encoders.",
@@ -239,7 +238,7 @@ class _Terminal(io.TextIOWrapper):
 def _prepare_streams() -> None:
     """Make output UTF-8 in any locale, and control characters visible in a terminal.
 
-    Without a terminal, the bars of transformers, datasets and downloads are hidden.
+    Without a terminal, hide the progress bars of transformers, datasets and downloads.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -258,7 +257,7 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Discard buffered output that cannot be printed, since printing would fail again at exit."""
+    """Discard buffered output that cannot be written, so that exit does not write it again."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -267,8 +266,7 @@ def _drop_output() -> None:
 
 
 def _print_thread_error(failure: threading.ExceptHookArgs) -> None:
-    """Print the traceback of a thread. Disk errors are left out, because the main thread reports
-    them."""
+    """Print the traceback of a thread, except for disk errors, which the main thread reports."""
     if failure.exc_value is None or disk_error(failure.exc_value, os.curdir) is None:
         threading.__excepthook__(failure)
 

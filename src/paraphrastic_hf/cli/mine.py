@@ -78,16 +78,21 @@ def configure(parser: Parser) -> None:
         "--output",
         default="-",
         metavar="FILE",
-        help="file of the pairs, best first: NAME.parquet, or by any other name lines of score, "
-        "source and target, tab-separated (default: print those lines)",
+        help=(
+            "file for the pairs, best first: parquet if its name ends in .parquet, else TSV of "
+            "score, source and target (default: print TSV)"
+        ),
     )
     add_pair_options(parser)
     option(
         "--index",
         choices=INDICES,
         default="exact",
-        help="search: exact, FAISS over all rows (faiss-flat), or FAISS over the nearest cells "
-        "(faiss-ivf), which is approximate. FAISS holds all vectors in memory and cannot resume",
+        help=(
+            "search method: exact, FAISS over all rows (faiss-flat), or FAISS over the nearest "
+            "cells only (faiss-ivf, approximate). FAISS holds all vectors in memory and cannot "
+            "resume"
+        ),
     )
     option(
         "--probes",
@@ -100,13 +105,15 @@ def configure(parser: Parser) -> None:
         type=float,
         default=1024,
         metavar="MB",
-        help="megabytes for vectors. The model and about 200 bytes per line come on top",
+        help="memory for vectors in MB, in addition to the model and about 200 bytes per line",
     )
     option(
         "--work",
         metavar="DIR",
-        help="folder that keeps texts, vectors and the search (default: OUTPUT.work, removed at "
-        "the end)",
+        help=(
+            "work folder for texts, vectors and the state of the search (default: OUTPUT.work, "
+            "removed at the end)"
+        ),
     )
     add_json_option(
         parser, "an object per pair with score, source, target, source_line and target_line"
@@ -117,21 +124,22 @@ def configure(parser: Parser) -> None:
 
 
 def add_pair_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for scoring and choosing pairs."""
     option = parser.add_argument
     option(
         "--score",
         choices=SCORES,
         default="ratio",
-        help="score of a pair: its cosine divided by the mean cosine of both sentences with their "
-        "nearest neighbors (ratio), the cosine minus that mean (distance), or the cosine",
+        help=(
+            "score of a pair. ratio: cosine divided by the mean cosine of both sentences with "
+            "their nearest neighbors. distance: cosine minus that mean. cosine: the cosine alone"
+        ),
     )
     option(
         "--neighbors",
         type=int,
         dest="k",
         default=4,
-        help="neighbors of each sentence in the mean of --score, at least 1",
+        help="nearest neighbors per sentence in the mean of --score, at least 1",
     )
     option(
         "--threshold",
@@ -143,8 +151,11 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         "--candidates",
         choices=CANDIDATES,
         default="union",
-        help="candidate pairs: each source line with its best target (forward), each target line "
-        "with its best source (backward), either (union) or both (intersection)",
+        help=(
+            "candidate pairs: each source line with its best target (forward), each target line "
+            "with its best source (backward), pairs in either set (union) or in both "
+            "(intersection)"
+        ),
     )
     option(
         "--allow-many-to-many",
@@ -154,7 +165,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     option(
         "--exclude-identical",
         action="store_true",
-        help="never pair a line with an equal one, for paraphrases within one text",
+        help="never pair a line with an equal line, for paraphrases within one text",
     )
     option(
         "--precision",
@@ -166,7 +177,6 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
 
 
 def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `mining.bitext.mine`."""
     if arguments.k < 1:
         raise DataError(f"--neighbors must be at least 1, got {arguments.k}")
     if arguments.threshold is not None and math.isnan(arguments.threshold):
@@ -230,7 +240,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def kept_pairs(pairs: Pairs, arguments: argparse.Namespace, threshold: float | None) -> Pairs:
-    """Return the pairs that reach a threshold, and print how many pairs reach other thresholds."""
+    """Return the pairs that reach a threshold. Print the number of pairs at other thresholds."""
     if not arguments.quiet:
         counts = "; ".join(
             f"{least:g}: {int((pairs.score >= least).sum()):,}"
@@ -243,8 +253,7 @@ def kept_pairs(pairs: Pairs, arguments: argparse.Namespace, threshold: float | N
 
 @contextlib.contextmanager
 def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
-    """Yield the work folder. At the end it is removed, unless the user named it or the run
-    failed."""
+    """Yield the work folder. Remove it at the end if the run succeeded without `--work`."""
     import shutil
 
     from paraphrastic_hf.io.locks import locked
@@ -265,7 +274,8 @@ def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
 def _side(path: str, bad_lines: str) -> TextSide:
     """Return the lines of a file and its stamp, which is empty for standard input and pipes.
 
-    The stamp depends on `bad_lines`, so that lines stored with `keep` are read again with `refuse`.
+    The stamp depends on `bad_lines`, so that `refuse` reads lines again that were stored with
+    `keep`.
     """
     from paraphrastic_hf.mining.store import file_stamp
 
@@ -289,7 +299,6 @@ def _write_json(mined: MinedLines, output: str) -> None:
 
 
 def write_parquet(mined: MinedLines | MinedShards, output: str | Path) -> None:
-    """Write the pairs as a parquet file with the columns of `rows`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="TEXT",
-        help="texts to find neighbors of; - alone reads them from standard input, one per line",
+        help="query texts, or - to read them from standard input, one per line",
     )
     parser.add_argument(
         "--neighbors",

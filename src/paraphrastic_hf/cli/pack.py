@@ -18,8 +18,8 @@ EPILOG = """\
 The copy loads with this package and with transformers' AutoModel. sentence-transformers loads
 float32 and float16 copies, and with this package and trust_remote_code=True every precision.
 
-Fewer dimensions work well with the packaged models, whose leading dimensions are models of their
-own. Other models may lose more. The copy of a generative model (encoder: average) is the averaging
+Fewer dimensions work well with the packaged models, which are trained for this. Other models may
+lose more. The copy of a generative model (encoder: average) is the averaging
 model of its semantic variable.
 
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _average(name: str) -> SentenceEncoder:
-    """Load an averaging model, or the average that a generative model holds."""
+    """Load an averaging model. Convert a generative model to one if possible."""
     encoder = SentenceEncoder.from_pretrained(name)
     if encoder.table(slice(0, 0)) is None:
         from paraphrastic_hf.encoders.averaged import averaged

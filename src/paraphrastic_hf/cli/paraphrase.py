@@ -35,7 +35,7 @@ COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
 EPILOG = """\
 For each line and template a row is written, tab-separated: line number, whether the filter kept it,
 template, mean log-probability of the tokens (nats), overlap, similarity, paraphrase, and the reason
-if it was rejected. --canonical writes one line per line instead.
+if it was rejected. With --canonical, only the paraphrase of each line is written.
 
 examples:
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
@@ -66,7 +66,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--draw",
         type=int,
-        help="number of templates drawn at random for all lines (thesis, 6.5.1: 10 of 20)",
+        help=(
+            "number of templates to draw at random, the same for all lines (thesis, 6.5.1: 10 of "
+            "20)"
+        ),
     )
     parser.add_argument(
         "--canonical",
@@ -202,12 +205,12 @@ def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
     ]
     if given:
         raise DataError(
-            f"--canonical writes one unfiltered line per line. Leave out {' and '.join(given)}"
+            f"--canonical writes one paraphrase per line and has no filter. Leave out "
+            f"{' and '.join(given)}"
         )
 
 
 def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
-    """Load the models that the options name."""
     from paraphrastic_hf.encoders.encoder import SentenceEncoder
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
@@ -223,7 +226,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
 
 
 def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -> list[str] | None:
-    """Return the checked templates, or None if a model must be downloaded to check them."""
+    """Return the checked templates, or None if the check needs a model that must be downloaded."""
     from paraphrastic_hf.generation.templates import (
         NONE,
         SENTENCE,
@@ -258,11 +261,7 @@ def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -
 
 
 def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> list[str]:
-    """Return the templates that the options name.
-
-    Args:
-        counts: Templates of training with their counts, the most frequent first.
-    """
+    """Return the templates of the options. `counts` has training templates, most frequent first."""
     from paraphrastic_hf.generation.templates import top_templates
 
     found = list(arguments.template)
@@ -285,7 +284,7 @@ def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> li
 
 
 def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
-    """Return the trees of the lines, with None for a malformed one."""
+    """Read the trees of the lines. A malformed tree gives None."""
     if not arguments.trees:
         return None
 
@@ -305,7 +304,6 @@ def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
 
 
 def row(number: int, one: Paraphrase) -> str:
-    """Return a paraphrase as a line with the columns of `COLUMNS`."""
     return tsv_line(
         str(number),
         "yes" if one.is_kept else "no",

@@ -26,7 +26,7 @@ BLOCK = 1024
 
 EPILOG = """\
 One tree is written per line. A line without words, or too long to parse, gives (ROOT).
-A pair with such a side is left out. Standard error shows how many there were.
+A pair with such a sentence is left out. Standard error shows their number.
 Sentences are tokenized as in the Penn Treebank. Tokenized text stays unchanged.
 
 examples:

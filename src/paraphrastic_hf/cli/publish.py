@@ -52,12 +52,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         metavar="OUT",
-        help="new folder for the files that would be sent. Sends nothing and needs no token",
+        help="write the files to this new folder instead of uploading them. Needs no token",
     )
     parser.add_argument(
         "--private", action="store_true", help="create a private repository (default: public)"
     )
-    parser.add_argument("--message", help="commit message (default: names the kind)")
+    parser.add_argument("--message", help="commit message (default: states the kind of upload)")
     parser.add_argument("--revision", metavar="BRANCH", help="branch to write to (default: main)")
     parser.add_argument(
         "--pull-request",
@@ -68,8 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     of_model.add_argument(
         "--evaluation",
         metavar="DIR",
-        help="folder of `paraphrastic evaluate --output` with the scores for the card (default: "
-        "only the scores of its training run)",
+        help=(
+            "folder of `paraphrastic evaluate --output` with the scores for the card (default: "
+            "only scores in the training record)"
+        ),
     )
     add_data_option(of_model, "its SOURCES.tsv files list the licenses of the training text")
     of_model.add_argument(
@@ -77,34 +79,45 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="NAME=LICENSE",
-        help="licenses of training files that no record lists, by file name",
+        help=(
+            "licenses of training files that neither the corpus registry nor SOURCES.tsv lists, "
+            "by file name"
+        ),
     )
     of_model.add_argument(
         "--license",
-        help="license of the weights, as the Hub names it (default: as the sources allow)",
+        help="license of the weights, as named on the Hub (default: one that the sources allow)",
     )
     of_model.add_argument(
-        "--summary", default="", metavar="TEXT", help="one or two sentences that begin the card"
+        "--summary", default="", metavar="TEXT", help="one or two sentences for the top of the card"
     )
     for option, metavar, what in (
-        ("--languages", "CODE", "ISO codes of its languages (default: those of its recipe)"),
+        (
+            "--languages",
+            "CODE",
+            "language codes (ISO 639) of the model (default: languages of its recipe)",
+        ),
         ("--base-model", "REPO", "models that training started from (default: the recipe's start)"),
-        ("--datasets", "REPO", "Hub datasets that it was trained on"),
+        ("--datasets", "REPO", "Hub names of the training datasets"),
     ):
         of_model.add_argument(option, nargs="+", default=[], metavar=metavar, help=what)
     of_model.add_argument(
-        "--card", metavar="FILE", help="card to upload (default: one written from the run)"
+        "--card",
+        metavar="FILE",
+        help="card to upload (default: generated from the training record)",
     )
     of_model.add_argument(
         "--hide-paths",
         action="store_true",
-        help="cut absolute paths in recipe.yaml and run.json to their last part (default: fail)",
+        help="shorten absolute paths in recipe.yaml and run.json to the last part (default: fail)",
     )
     of_model.add_argument(
         "--allow-code",
         action="store_true",
-        help="send the Python files in DIR unchanged, for an encoder of your own (default: send "
-        "this package's code, and fail if there is other code)",
+        help=(
+            "upload the Python files in DIR unchanged, for an encoder of your own (default: "
+            "upload this package's code, and fail for other code)"
+        ),
     )
 
 
@@ -141,7 +154,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _details(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options about models that were given, as fields of `ModelDetails`."""
     licenses = {}
     for item in arguments.source_license:
         name, equals, license = item.rpartition("=")

@@ -17,7 +17,7 @@ from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
 EPILOG = """\
 Each line is encoded to its latent variables and decoded from them. The output shows how much of the
-line they hold.
+line the variables represent.
 
 examples:
   paraphrastic reconstruct runs/bgt english.txt --language en
@@ -32,7 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language",
         metavar="CODE",
-        help="language of the lines, such as en. Optional if the model reconstructs only one",
+        help=(
+            "language of the lines, such as en. Optional if the model reconstructs only one "
+            "language"
+        ),
     )
     add_writing_options(parser)
 

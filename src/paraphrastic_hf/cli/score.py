@@ -41,8 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="-",
         metavar="FILE",
-        help="TSV file: cosine, then the line, or the two texts if the table is not TSV (default: "
-        "print)",
+        help=(
+            "TSV file to write: cosine, then the line (for tables other than TSV: the two texts). "
+            "Default: print"
+        ),
     )
     add_json_option(parser, "an object per pair with similarity, sentence1 and sentence2")
     add_bad_lines(parser, "A blank line scores nan. ")

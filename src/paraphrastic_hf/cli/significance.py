@@ -18,7 +18,7 @@ from paraphrastic_hf.io.markdown import literal
 
 EPILOG = """\
 Two-sided p-values of the difference between the models, per dataset:
-* paired permutation test: all exchanges of up to 20 examples, --samples random ones of more
+* paired permutation test: all permutations for up to 20 examples, else --samples random ones
 * Steiger's test for dependent correlations (thesis, 3.5.3), approximate for Spearman's rho.
   It does not apply to accuracies (tatoeba, xnli) and F1 (bucc).
 The 95 % interval of the difference is a bootstrap over the examples. Of twenty datasets, one falls
@@ -51,9 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--samples",
         type=int,
         default=1000,
-        help="random exchanges for datasets of more than 20 examples, at least 1",
+        help="random permutations for datasets of more than 20 examples, at least 1",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the exchanges, 0 or more")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random draws, 0 or more")
     add_smaller_options(parser, "MODEL_B")
     parser.add_argument(
         "--output", metavar="FILE", help="file to write the table to (default: only print it)"

@@ -17,10 +17,10 @@ from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
 EPILOG = """\
-Scores are times 100. Brackets show the 95 % bootstrap interval of the mean over segments. p is
-two-sided, of a paired permutation test against the first system: all exchanges of up to 20
-segments, --samples random ones of more. The smallest possible p of n segments is 2 / 2^n: 0.0625
-for five. Compare scores only if their signatures are equal.
+Scores are times 100. Brackets show the 95 % bootstrap interval of the mean over segments. p is the
+two-sided p-value of a paired permutation test against the first system. The test uses all
+permutations for up to 20 segments, else --samples random ones. With n segments p is at least
+2 / 2^n: 0.0625 for five. Compare scores only if their signatures are equal.
 
 examples:
   paraphrastic simile -s system.txt -r reference.txt
@@ -32,8 +32,7 @@ examples:
 def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "+") -> None:
     """Add the arguments for systems and references, and the options of `SimileScorer`.
 
-    Args:
-        systems: Number of systems, as `nargs` of argparse.
+    `systems` is the number of systems, as `nargs` of argparse.
     """
     parser.add_argument(
         "-s",
@@ -79,8 +78,10 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         "--penalty",
         default="both",
         choices=PENALTIES,
-        help="hypotheses that are penalized for their length: shorter and longer ones (both), "
-        "shorter ones (brevity), longer ones (excess) or none",
+        help=(
+            "hypotheses to penalize for their length: those shorter than the reference (brevity), "
+            "longer (excess), both, or none"
+        ),
     )
     parser.add_argument(
         "--length",
@@ -100,7 +101,6 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for intervals and p-values."""
     parser.add_argument(
         "--samples",
         type=int,
@@ -151,9 +151,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    """Return the scorer, the references and the systems.
-
-    References are a text or a list of texts per segment. Systems are pairs of name and segments.
+    """Return the scorer, the references (a text or a list of texts per segment) and the systems
+    (pairs of name and segments).
     """
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.scorer import SimileScorer
@@ -188,7 +187,7 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
 
 
 def read_segments(path: str, bad_lines: str) -> list[str]:
-    """Read the lines of a file that must not be empty."""
+    """Read the lines of a file. Raise an error if it is empty."""
     from paraphrastic_hf.errors import DataError
 
     lines = [line for block in read_blocks(path, bad_lines=bad_lines) for line in block]

@@ -43,8 +43,6 @@ examples:
 
 
 class _List(argparse.Action):
-    """Action that prints the packaged recipes and exits."""
-
     def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
 
@@ -76,8 +74,8 @@ def configure(parser: Parser) -> None:
     )
     add_data_option(
         parser,
-        "base of relative paths in the recipe (second choice: the working folder). Corpora that "
-        "are neither there nor in $PARAPHRASTIC_DATA are downloaded",
+        "base of relative paths in the recipe, tried before the working folder. Corpora that are "
+        "neither there nor in $PARAPHRASTIC_DATA are downloaded",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="start again if --output holds another run"
@@ -112,7 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def next_command(model: Path) -> str:
-    """Return a command that uses a trained model, or Python code if no command does."""
+    """Return a command or Python code that uses a trained model."""
     from paraphrastic_hf.io.files import read_json
 
     config = read_json(model / "config.json")
@@ -136,7 +134,7 @@ def next_command(model: Path) -> str:
 
 
 def source_fields() -> Fields:
-    """Return the recipe fields of a data source, by their keys in the tables of `--keys`."""
+    """Return the recipe fields of a data source, by the keys that `--keys` shows."""
     from paraphrastic_hf.config.recipe import key_paths
     from paraphrastic_hf.training.engine.recipe import SourceArguments
 
@@ -187,8 +185,6 @@ def change(run: Mapping[str, Any]) -> str:
 
 
 def _outcome(run: Mapping[str, Any], best_score: float | None) -> str:
-    """Describe the result of a run: the scores of its splits, its perplexity, or its development
-    score."""
     if "measure" in run:
         scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
         return "".join(f", {score}" for score in scores) + " (x 100)"

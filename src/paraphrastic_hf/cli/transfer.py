@@ -21,8 +21,8 @@ from paraphrastic_hf.io.blocks import read_blocks, shown_input
 
 EPILOG = """\
 Each output has the meaning of a source line and the style of the style line with the same number:
-its length, punctuation and sentence type (thesis, 5.7.3). The style lines are in the language that
-is written. The source lines may be in another language of the model. If either line has no known
+its length, punctuation and sentence type (thesis, 5.7.3). The style lines are in the language of
+the output. The source lines may be in another language of the model. If either line has no known
 token, the output is an empty line.
 
 examples:
@@ -42,12 +42,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="sentences that give the meaning, one per line",
     )
     parser.add_argument(
-        "--style", required=True, metavar="FILE", help="as many sentences, which give the style"
+        "--style",
+        required=True,
+        metavar="FILE",
+        help="sentences that give the style, one for each line of --source",
     )
     parser.add_argument(
         "--language",
         metavar="CODE",
-        help="language to write, such as en. Optional if the model reconstructs only one",
+        help="language to write, such as en. Optional if the model reconstructs only one language",
     )
     add_writing_options(parser)
 
@@ -70,7 +73,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
-    """Yield blocks of pairs. Each pair has the lines with the same number in both files."""
     source, style = arguments.source, arguments.style
     lines = (
         chain.from_iterable(read_blocks(path, bad_lines=arguments.bad_lines))

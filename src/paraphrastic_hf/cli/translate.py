@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         metavar="CODE",
-        help="language to write, such as fr. Optional if the model writes only one",
+        help="language to write, such as fr. Optional if the model writes only one language",
     )
     parser.add_argument(
         "--from",

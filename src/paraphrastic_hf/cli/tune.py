@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="DIR",
-        help="folder of the search. The same command resumes an interrupted one",
+        help="folder of the search. The same command resumes an interrupted search",
     )
     parser.add_argument(
         "--sampler",
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
-    """Parse `--grid` options. Return the list of values for each full key.
+    """Parse `--grid` options. Return the list of values of each full key.
 
     Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
 

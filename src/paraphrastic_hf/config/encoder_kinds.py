@@ -1,6 +1,6 @@
-"""Encoder kinds that a recipe can name. They are listed without torch.
+"""Encoder kinds that a recipe can name, listed without importing torch.
 
-The built-in kinds are the file names in `models/encoders/`. `register_encoder` adds others.
+Built-in kinds are the file names in `models/encoders/`. `register_encoder` adds more.
 """
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-"""Imports user code that a recipe names, such as a cost function or a teacher."""
-
 from __future__ import annotations
 
 import importlib
@@ -10,14 +8,11 @@ from paraphrastic_hf.errors import RecipeError
 
 
 def imported(name: str, key: str) -> Callable[..., Any]:
-    """Import a function or class by name.
+    """Import user code that a recipe names, such as a cost function or a teacher.
 
     Args:
         name: `module:function` or `module:Class`.
         key: Recipe key that holds the name, for error messages.
-
-    Raises:
-        RecipeError: The name cannot be imported or called.
 
     Example:
         >>> imported("math:sqrt", "cost.name")(9)

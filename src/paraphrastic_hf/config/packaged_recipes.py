@@ -1,8 +1,4 @@
-"""Finds the packaged recipes by name.
-
-In a checkout the recipes are in the top-level folder `recipes/`. `setup.py` copies them into the
-wheel.
-"""
+"""Finds packaged recipes: in `recipes/` of a checkout, or in the installed package."""
 
 from __future__ import annotations
 
@@ -29,14 +25,10 @@ def find_recipe(name: str | Path) -> Path:
     """Return the path of a recipe file.
 
     Args:
-        name: Path of a file, or name of a packaged recipe, such as `own`,
-            `simple-and-effective-2019/own` or `recipes/simple-and-effective-2019/own.yaml`. The end
-            of a name also works: `bgt` means `small-bgt` if that exists, else the only recipe whose
-            name ends with `-bgt`. Existing files take precedence. A name that begins with `.` or
-            `~` is always a path.
-
-    Raises:
-        RecipeError: No recipe matches, or several do.
+        name: Path of a file, or name of a packaged recipe: `own`, `simple-and-effective-2019/own`
+            or `recipes/simple-and-effective-2019/own.yaml`. The end of a name also works if it is
+            unambiguous: `bgt` means `small-bgt` if that exists, else the only `...-bgt`. Existing
+            files take precedence. A name that begins with `.` or `~` is always a path.
 
     Example:
         >>> find_recipe("own").name
@@ -80,8 +72,7 @@ def recipe_names() -> list[str]:
 def describe_recipes() -> list[tuple[str, str, str]]:
     """Return the name, training minutes and summary of every packaged recipe.
 
-    Minutes and summary come from the comment at the top of the recipe. The minutes are empty if the
-    comment gives none.
+    Minutes (if stated) and summary come from the comment at the top of the recipe.
     """
     described = []
     for name in recipe_names():
@@ -95,7 +86,6 @@ def describe_recipes() -> list[tuple[str, str, str]]:
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    """Return packaged recipes with a similar name, compared with and without the folder."""
     last = wanted.rpartition("/")[2]
     stems = {full.partition("/")[2] for full in known}
     close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)

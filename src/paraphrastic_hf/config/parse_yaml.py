@@ -9,9 +9,9 @@ import yaml
 
 from paraphrastic_hf.errors import RecipeError
 
-MOST_VALUES = 100_000  # each use of a YAML alias counts
+MOST_VALUES = 100_000  # including each use of a YAML alias
 DEEPEST = 50  # nested lists and mappings
-MOST_BITS = 1023  # of an integer (the largest float has one more)
+MOST_BITS = 1023  # of an integer (the largest float has 1,024 bits)
 MOST_DIGITS = 2 * MOST_BITS  # characters of an integer in any base, with underscores
 TOO_DEEP = f"it is nested more than {DEEPEST} deep"
 TOO_MANY = f"it has more than {MOST_VALUES:,} values"
@@ -21,8 +21,7 @@ TOO_LARGE = f"it has an integer of more than {MOST_BITS:,} bits"
 class _UniqueKeys(yaml.SafeLoader):
     """YAML loader that rejects duplicate keys and very long integers.
 
-    It also limits the total number of pairs, because merges (`<<`) can multiply them. Loading time
-    is therefore proportional to the length of the text.
+    It also limits the total number of pairs, which merges (`<<`) can multiply.
     """
 
     pairs = 0  # in all mappings, including merged pairs

@@ -1,7 +1,7 @@
-"""Converts YAML recipes to dataclasses of arguments and back.
+"""Converts YAML recipes to dataclasses and back.
 
-The keys of a recipe are the fields of a nested dataclass. One definition serves the file, the
-command line (`--margin 0.5` or `--training.margin 0.5`) and the help text.
+The keys of a recipe are the fields of a nested dataclass. Each field defines the key in the file,
+the command-line option (`--margin 0.5` or `--training.margin 0.5`) and the help text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from paraphrastic_hf.errors import RecipeError, nearest
 
 T = TypeVar("T")
 
-MOST_BYTES = 10_000_000  # of a recipe file
-FILE = "FILE"  # among the choices of a key: the path of a file is allowed too
-CODE = "module:Class"  # among the choices of a key: importable code is allowed too
+MOST_BYTES = 10_000_000  # size of a recipe file
+FILE = "FILE"  # in the choices of a key: file paths are also allowed
+CODE = "module:Class"  # in the choices of a key: importable code is also allowed
 CORPUS = "corpus"  # kind of the recipes for `paraphrastic corpus make`
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"  # of a record
@@ -41,9 +41,7 @@ class Bounds:
     below: float | None = None
 
     def allow(self, value: float) -> bool:
-        """Return whether a number is within the bounds. NaN and infinities never are, if a bound is
-        set.
-        """
+        """Return whether a number is within the bounds. Any bound excludes NaN and infinity."""
         low, high, above, below = self.at_least, self.at_most, self.above, self.below
         if low is None and high is None and above is None and below is None:
             return True
@@ -81,8 +79,8 @@ def argument(
     Args:
         default: Value if the recipe omits the key. Without a default, the key is required.
         help: Text for `--help` and error messages.
-        choices: Allowed values of a string. They are kept by reference, so a list may grow.
-        at_least: Inclusive lower bound. All bounds apply to a number or to each number of a list.
+        choices: Allowed values of a string. The list may grow later.
+        at_least: Inclusive lower bound. Bounds apply to a number, or to each number of a list.
         at_most: Inclusive upper bound.
         above: Exclusive lower bound.
         below: Exclusive upper bound.
@@ -102,13 +100,7 @@ def argument(
 
 
 def check_bounds(arguments: Any, where: str = "") -> None:
-    """Raise RecipeError if a number is outside the bounds of its field. Nested dataclasses are
-    checked too.
-
-    Args:
-        arguments: An instance of a dataclass whose fields were made by `argument`.
-        where: Dotted name of the instance in the recipe, for the message.
-    """
+    """Raise a `RecipeError` for a number outside its field's bounds, also in nested dataclasses."""
     for field in dataclasses.fields(arguments):
         place, value = _join(where, field.name), getattr(arguments, field.name)
         bounds = field.metadata.get("bounds", Bounds())
@@ -125,11 +117,8 @@ def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
     Args:
         path: YAML file, or the name of a packaged recipe.
         overrides: Command-line arguments: `--key` followed by one or more values. A key is dotted
-            (`training.margin`). Its last name alone is enough if it is unambiguous (`margin`).
-            Several values make a list.
-
-    Raises:
-        RecipeError: The file is missing or malformed, or a key or value is invalid.
+            (`training.margin`), or only its last part if unambiguous (`margin`). Several values
+            make a list.
 
     Example:
         >>> import tempfile
@@ -146,7 +135,6 @@ def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
 
 
 def read_mapping(path: str | Path) -> dict[str, Any]:
-    """Return the keys and values of a recipe file, without checking them."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -164,9 +152,7 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
 
 
 def kind_of(mapping: dict[str, Any]) -> Any:
-    """Return the `kind` of a recipe. The default is supervised if there is a `task`, else
-    contrastive.
-    """
+    """Return the `kind` of a recipe. Default: supervised if there is a `task`, else contrastive."""
     return mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
 
 
@@ -211,7 +197,7 @@ def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
 
 
 def full_key(cls: type, key: str) -> str:
-    """Return the dotted name of a key. An unknown or ambiguous key raises an error."""
+    """Return the dotted name of a key. Raise an error if it is unknown or ambiguous."""
     known = key_paths(cls)
     if key in known:
         return key
@@ -226,7 +212,7 @@ def full_key(cls: type, key: str) -> str:
 
 
 def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
-    """Return the fields of a nested dataclass that are not dataclasses, by dotted key."""
+    """Return the fields of a dataclass and its nested dataclasses by dotted key."""
     hints = typing.get_type_hints(cls)
     paths: dict[str, dataclasses.Field[Any]] = {}
     for field in dataclasses.fields(cls):
@@ -243,8 +229,7 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
     Args:
         mapping: Values by field name, or a short form that `cls.from_shorthand` converts.
         where: Dotted name of the instance in the recipe, for messages.
-        start: Instance that provides the values of missing keys. By default these are the field
-            defaults.
+        start: Instance that provides the values of missing keys. None uses the field defaults.
 
     Raises:
         RecipeError: A key is unknown or missing, or a value has the wrong type or choice.
@@ -277,9 +262,9 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
 
 
 def convert_key(cls: type, key: str, value: Any) -> Any:
-    """Convert a value to the type of the dotted `key`, or raise for a wrong type or choice.
+    """Convert a value to the type of the dotted `key`. Raise an error for a wrong type or choice.
 
-    Bounds, and rules that involve other keys, are checked when the whole recipe is built.
+    Bounds, and rules about several keys, are checked when the whole recipe is built.
     """
     owner = cls
     *parents, leaf = key.split(".")
@@ -308,7 +293,7 @@ def _checked(
 
 
 def names_file(value: object) -> TypeGuard[str]:
-    """Return whether a value is a path rather than a name. Only paths contain a dot or a slash.
+    """Return whether a value is a path, with a dot or a slash, rather than a name.
 
     Example:
         >>> names_file("clean"), names_file("dev.tsv"), names_file("data/dev"), names_file(None)
@@ -318,7 +303,7 @@ def names_file(value: object) -> TypeGuard[str]:
 
 
 def convert(hint: Any, value: Any, where: str) -> Any:
-    """Convert a plain YAML value to the type `hint`, or raise RecipeError."""
+    """Convert a plain YAML value to the type `hint`. Raise a `RecipeError` if impossible."""
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), value, where)
     origin, options = typing.get_origin(hint), typing.get_args(hint)
@@ -351,17 +336,15 @@ def to_mapping(arguments: Any) -> dict[str, Any]:
 
 
 def to_yaml(arguments: Any) -> str:
-    """Convert a recipe to YAML text with all keys."""
     return yaml.safe_dump(to_mapping(arguments), sort_keys=False, allow_unicode=True)
 
 
 def to_record(arguments: Any) -> bytes:
-    """Return the text of the `recipe.yaml` that marks an output folder."""
+    """Return the content of the `recipe.yaml` in an output folder."""
     return (MARK + to_yaml(arguments)).encode("utf-8")
 
 
 def is_record(path: Path) -> bool:
-    """Return whether a file contains the text of a `to_record` call."""
     try:
         with path.open("rb") as file:
             return file.read(len(MARK)) == MARK.encode("utf-8")

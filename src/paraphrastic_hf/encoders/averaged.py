@@ -1,5 +1,3 @@
-"""Conversion of generative models to averaging models."""
-
 from __future__ import annotations
 
 from typing import cast
@@ -13,13 +11,12 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 
 
 def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
-    """Convert a generative model with an averaging semantic encoder (`encoder: average`) to an
-    averaging model.
+    """Convert a generative model whose semantic encoder averages token vectors to an averaging
+    model.
 
-    The result contains the table of the semantic encoder and no decoders. It encodes with the C
-    extension and loads like any averaging model. Its embeddings point in the same directions as
-    those of the generative model. Their lengths are similar to those of SP, so another generative
-    model can start from the result. All other encoders are returned unchanged.
+    The result contains the token table of the semantic encoder and no decoders. It is as fast as
+    any averaging model and gives the same cosines as the generative model. Any other encoder is
+    returned unchanged.
 
     Raises:
         ModelError: The model embeds with a language variable, subtracts a mean from its embeddings,
@@ -34,7 +31,8 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
         return encoder
     if model.variable != SEMANTIC:
         raise ModelError(
-            f"Variable {model.variable} is not an average. Select {SEMANTIC!r} with `read_variable`"
+            f"The embedding is the variable {model.variable}, which is not an average of token "
+            f"vectors. Select {SEMANTIC!r} with `read_variable`"
         )
     if model.config.is_centered:
         raise ModelError(

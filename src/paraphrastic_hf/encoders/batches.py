@@ -1,7 +1,4 @@
-"""Embedding of texts with any model, in batches of similar length.
-
-`static/engine.py` is faster for averaging models.
-"""
+"""Embedding of texts with models that need torch, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -22,12 +19,12 @@ MAX_PADDED_TOKENS = 2**18  # tokens in a batch, padding included
 def length_batches(
     lengths: np.ndarray, batch_size: int, most_tokens: int = MAX_PADDED_TOKENS
 ) -> Iterator[np.ndarray]:
-    """Yield batches of texts sorted by length. Batches of very long texts are smaller.
+    """Yield batches of texts of similar length, shortest texts first.
 
     Args:
         lengths: Number of tokens in each text, (texts,).
-        most_tokens: Maximum number of tokens in a batch, including padding. A longer text is a
-            batch of its own.
+        most_tokens: Maximum number of tokens in a batch, including padding. A longer text forms a
+            batch alone.
 
     Yields:
         Indices into `lengths` of the texts in a batch, (n,).

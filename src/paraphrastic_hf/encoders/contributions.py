@@ -1,13 +1,11 @@
 """Contribution of each token to the cosine of two texts.
 
 An averaging model (thesis, 3.3) embeds a text as the mean of its token vectors: x_1 ... x_n for one
-text and y_1 ... y_m for the other. The cosine of the two means is a sum over pairs of tokens,
+text and y_1 ... y_m for the other. The cosine of the two means is a sum over pairs of tokens:
 
-    cos(mean x, mean y) = sum_ij  x_i . y_j / (n m |mean x| |mean y|),
+    cos(mean x, mean y) = sum_ij  x_i . y_j / (n m |mean x| |mean y|)
 
-so each pair has an exact share, and a token's share is the sum over its pairs. Removing a token
-also changes the lengths of the means, so the cosine changes by another amount than the token's
-share. `left_out` computes that change for any encoder. It encodes one more text per word.
+Each pair's share is its term of this sum. A token's share is the sum over the token's pairs.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class TokenContributions:
         first: Known tokens of the first text, in order.
         second: Known tokens of the second text, in order.
         pairs: Share of each pair, (tokens of first, tokens of second) float64. The shares sum to
-            the cosine. All are 0 if either text has a zero embedding.
+            the cosine. They are all 0 if one of the texts has a zero embedding.
 
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -50,18 +48,18 @@ class TokenContributions:
         return float(np.clip(self.pairs.sum(), -1, 1))
 
     def of_first(self) -> np.ndarray:
-        """Return each first token's share of the cosine, (tokens,)."""
+        """Return the share of each token of the first text, summed over its pairs, (tokens,)."""
         return np.asarray(self.pairs.sum(1))
 
     def of_second(self) -> np.ndarray:
-        """Return each second token's share of the cosine, (tokens,)."""
+        """Return the share of each token of the second text, summed over its pairs, (tokens,)."""
         return np.asarray(self.pairs.sum(0))
 
 
 def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> TokenContributions:
     """Split the cosine of two texts into the shares of all pairs of their tokens.
 
-    The split is exact. It exists only for models that average rows of a table (thesis, 3.3).
+    The split is exact. It exists only for models that average token vectors (thesis, 3.3).
 
     Args:
         encoder: Averaging model with any tokenizer.
@@ -69,7 +67,7 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
         second: Second text.
 
     Raises:
-        ModelError: If the encoder does not average. Use `left_out` instead.
+        ModelError: If the encoder is not an averaging model. Use `left_out` for other models.
         TypeError: If an argument is not a string.
 
     Example:
@@ -83,8 +81,8 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
     table = encoder.table()
     if table is None:
         raise ModelError(
-            f"{encoder.name or 'this encoder'} is not an averaging model, so its cosine is not a "
-            "sum over tokens. Use `left_out`"
+            f"{encoder.name or 'this encoder'} is not an averaging model, so its cosine "
+            "cannot be split into tokens. Use `left_out`"
         )
     for text in (first, second):
         if not isinstance(text, str):
@@ -97,20 +95,17 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
 
 
 def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much the cosine of two texts falls when each word is removed.
+    """Return how much the cosine of two texts falls when a word is removed, for each word.
 
-    Words are separated by white space. The values do not sum to the cosine. A negative value means
-    that the texts are more similar without the word.
+    Words are separated by white space. A negative value means that the texts are more similar
+    without the word. The values do not sum to the cosine.
 
     Args:
         encoder: Any object with `encode`, such as a `SentenceEncoder` or `SentenceTransformer`.
 
     Returns:
         Two arrays, (words,), for the words of the first and of the second text. Values are the
-        cosine of the whole texts minus the cosine without the word, -2 to 2.
-
-    Raises:
-        ModelError: If the encoder returns NaN, infinity or a wrong number of embeddings.
+        cosine with the word minus the cosine without it, -2 to 2.
 
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -130,9 +125,7 @@ def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndar
 
 
 def _parts(rows: np.ndarray) -> np.ndarray:
-    """Divide rows by the length of their sum, so that the result sums to a unit vector. If the sum
-    is zero, return zeros.
-    """
+    """Divide each row by the length of the sum of all rows. If that sum is zero, return zeros."""
     if not len(rows):
         return rows
     total = rows.sum(0)

@@ -1,16 +1,10 @@
-"""Choice of the device that torch computes on."""
-
 from __future__ import annotations
 
 import torch
 
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
-    """Return the requested device, or by default a CUDA GPU if available and otherwise the CPU.
-
-    Raises:
-        ValueError: If the device is not available.
-    """
+    """Convert a device name to a torch device. Default: CUDA if available, else the CPU."""
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

@@ -1,8 +1,7 @@
 """`SentenceEncoder`: load a model directory, then call `encode` and `similarity`.
 
-`storage/weights.py` reads models and `static/table.py` transforms token tables. Encoding runs in
-`static/engine.py` (averaging models), `means.py` (averaging models without the C extension) or
-`batches.py` (all other models).
+`storage/weights.py` reads models. Encoding runs in `static/engine.py` (averaging models),
+`means.py` (averaging models without the C extension) or `batches.py` (all other models).
 """
 
 from __future__ import annotations
@@ -56,6 +55,8 @@ IGNORED_IF_NONE = ("pool", "chunk_size")  # options that sentence-transformers p
 class CardData:
     """Store for the scores that sentence-transformers' evaluators report.
 
+    It replaces the model card data of a `SentenceTransformer`.
+
     Attributes:
         base_model: Name of the encoder.
         metrics: Latest scores of each evaluator, by evaluator name.
@@ -68,7 +69,7 @@ class CardData:
     def set_evaluation_metrics(
         self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
     ) -> None:
-        """Store the scores of an evaluator. They replace earlier scores of the same evaluator."""
+        """Store the scores of an evaluator, replacing its earlier scores."""
         self.metrics[getattr(evaluator, "name", "") or type(evaluator).__name__] = dict(metrics)
 
 
@@ -81,19 +82,19 @@ class SentenceEncoder(HubMixin):
     Args:
         model: Any sentence encoder of this package, or its `Weights`.
         tokenizer: Tokenizer that the model was trained with.
-        num_threads: Number of threads that `encode` uses. -1 means one per core. Models that need
-            torch use torch's own setting.
+        num_threads: Number of threads of `encode`. -1 means one per core. Models that need torch
+            ignore it and use torch's setting.
 
     Attributes:
         name: Directory or repository name, for reports. None for an encoder built in memory.
         model_card_data: Scores reported by sentence-transformers' evaluators.
-        num_threads: Number of threads that `encode` uses. -1 means one per core.
-        origin: Directory of the model or of the model it was derived from. None for an encoder
-            built in memory.
+        num_threads: Number of threads of `encode`. -1 means one per core.
+        origin: Directory that the model was loaded from. Copies with changed precision or dimension
+            keep it. None for an encoder built in memory.
 
     Raises:
         ModelError: If the vocabulary size differs from the number of embedding rows.
-        TypeError: If `model` is a name or `tokenizer` is missing. Load by name with
+        TypeError: If `model` is a name or `tokenizer` is missing. To load by name, use
             `from_pretrained`.
         ValueError: If `num_threads` is 0 or below -1.
 
@@ -116,11 +117,11 @@ class SentenceEncoder(HubMixin):
             given = repr(str(model)) if isinstance(model, (str, os.PathLike)) else "NAME"
             raise TypeError(f"Load a model with SentenceEncoder.from_pretrained({given})")
         if num_threads < 1 and num_threads != -1:
-            raise ValueError(f"num_threads must be positive, or -1 for all, got {num_threads}")
+            raise ValueError(f"num_threads must be positive or -1 (all cores), got {num_threads}")
         self._weights = model if isinstance(model, Weights) else Weights(model)
         if self._weights.entries != tokenizer.vocab_size:
             raise ModelError(
-                f"The model has {self._weights.entries} rows, but the tokenizer has "
+                f"The model has {self._weights.entries} embedding rows, but the tokenizer has "
                 f"{tokenizer.vocab_size} entries. Load both from one directory"
             )
         self.tokenizer = tokenizer
@@ -147,19 +148,18 @@ class SentenceEncoder(HubMixin):
     ) -> SentenceEncoder:
         """Load a model directory, a packaged model or a Hub repository written by this package.
 
-        Averaging models load without torch. Models trained further with sentence-transformers load
-        too, unless they were saved with prompts, truncated dimensions or a similarity other
-        than the cosine.
+        Averaging models load without torch. Models fine-tuned with sentence-transformers load too,
+        unless their settings include prompts, `truncate_dim` or a similarity other than the cosine.
 
         Args:
             name: Directory, packaged model or Hub repository, tried in this order. None means
-                `english`, which needs no download. `simile` is `english` with row lengths raised to
-                the power 0.5 (`with_norm_power`). The power was chosen on newstest2015.
-            num_threads: Number of threads that `encode` uses. -1 means one per core.
+                `english`, a packaged model. `simile` is `english` with the lengths of its token
+                vectors raised to the power 0.5 (`with_norm_power`), for judging translations.
+            num_threads: Number of threads of `encode`. -1 means one per core.
             latent: For generative models, the latent variable whose mean is the embedding:
                 `semantic` or a language code (thesis, 5.5). None means `semantic`.
-            device: Device to compute on, such as `cuda`. By default, averaging models stay on the
-                CPU, which is fast enough, and others use a GPU if available.
+            device: Device to compute on, such as `cuda`. By default averaging models use the CPU,
+                and other models a GPU if available.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
 
         Raises:
@@ -216,7 +216,7 @@ class SentenceEncoder(HubMixin):
             table: One row for each entry of the tokenizer, (vocab, dim). Converted to float32.
             tokenizer: Any tokenizer of this package.
             name: Name shown in reports.
-            num_threads: Number of threads that `encode` uses. -1 means one per core.
+            num_threads: Number of threads of `encode`. -1 means one per core.
 
         Raises:
             ModelError: If the number of rows differs from the vocabulary size, or a value is NaN or
@@ -235,7 +235,6 @@ class SentenceEncoder(HubMixin):
         return encoder
 
     def _to(self, device: Any) -> None:
-        """Move the model to a device. If `device` is None, averaging models stay on the CPU."""
         if self._weights.is_averaging and (device is None or str(device) == "cpu"):
             return
         require("train", "torch", "transformers", what=f"device={str(device)!r}")
@@ -267,30 +266,27 @@ class SentenceEncoder(HubMixin):
         prompt_name: str | None = None,
         **unknown: Any,
     ) -> Any:
-        """Return the embeddings of texts.
-
-        Options have the names and meanings of sentence-transformers. `apart` is specific to this
-        package.
+        """Return the embeddings of texts. Takes the options of sentence-transformers and `apart`.
 
         Args:
-            texts: One text or many. Empty texts and texts without known tokens give zero vectors.
+            texts: One text or a list. Empty texts and texts without known tokens give zero vectors.
             batch_size: Number of texts per batch. It affects speed and memory, not the embeddings.
             normalize_embeddings: Scale embeddings to unit length. Zero vectors stay zero.
             show_progress_bar: Show a progress bar. None means no.
-            apart: Treat the texts as the language that was trained with a separate vocabulary
+            apart: Encode the texts as the language that was trained with a separate vocabulary
                 (thesis, 5.3.2).
             truncate_dim: Number of leading dimensions to keep, applied before normalization. None
                 keeps all.
-            precision: `float32`; `int8` or `uint8` (255 steps over each dimension's range in these
-                embeddings); `binary` or `ubinary` (one bit per dimension).
+            precision: `float32`; `int8` or `uint8` (255 steps over the range of each dimension
+                among these embeddings); `binary` or `ubinary` (one bit per dimension).
             convert_to_tensor: Return one tensor.
             convert_to_numpy: Return one array. If this and `convert_to_tensor` are False, return a
                 list of tensors.
-            device: Device of returned tensors. Models that need torch also compute there.
-            prompt: Text to prepend to each input.
-            prompt_name: Must be None unless `prompt` is given: models of this package have no named
-                prompts.
-            **unknown: Rejected. The error suggests an option.
+            device: Device of returned tensors. Models that need torch also compute on this device.
+            prompt: Text to prepend to every text.
+            prompt_name: Not supported, because models of this package have no named prompts.
+                Ignored if `prompt` is given.
+            **unknown: Rejected with a suggestion.
 
         Returns:
             Embeddings, (texts, dim) float32, or (dim,) for a single text.
@@ -338,27 +334,11 @@ class SentenceEncoder(HubMixin):
         return output[0] if isinstance(texts, str) else output
 
     def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode search queries, exactly as `encode` does.
-
-        Args:
-            texts: One text or many.
-            **options: Options of `encode`.
-
-        Returns:
-            (texts, dim), or (dim,) for a single text.
-        """
+        """Encode search queries to vectors, (texts, dim). Same as `encode`."""
         return self.encode(texts, **options)
 
     def encode_document(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode documents to search, exactly as `encode` does.
-
-        Args:
-            texts: One text or many.
-            **options: Options of `encode`.
-
-        Returns:
-            (texts, dim), or (dim,) for a single text.
-        """
+        """Encode the documents of a search to vectors, (texts, dim). Same as `encode`."""
         return self.encode(texts, **options)
 
     def similarity(self, first: Any, second: Any) -> Any:
@@ -370,8 +350,8 @@ class SentenceEncoder(HubMixin):
             second: Texts or vectors to compare with, m texts or (m, dim).
 
         Returns:
-            Cosines, (n, m), from -1 to 1, and 0 if either text has no known tokens. A tensor if
-            either input is one, otherwise an array.
+            Cosines, (n, m), from -1 to 1. A text without known tokens has cosine 0 with every text.
+            The result is a tensor if an input is a tensor, otherwise an array.
 
         Raises:
             TypeError: If an input contains anything but texts or numbers.
@@ -386,16 +366,15 @@ class SentenceEncoder(HubMixin):
         return _like(cosine_matrix(one, other), first, second)
 
     def similarity_pairwise(self, first: Any, second: Any) -> Any:
-        """Return the cosine of each text or vector in `first` with the one at the same index in
-        `second`.
+        """Return the cosine of each pair: item i of `first` with item i of `second`.
 
         Args:
             first: Texts, or vectors, (n, dim), as in `similarity`.
             second: Texts or vectors, as many as in `first`.
 
         Returns:
-            Cosines, (n,), from -1 to 1, and 0 if either text has no known tokens. A tensor if
-            either input is one, otherwise an array.
+            Cosines, (n,), from -1 to 1. A text without known tokens has cosine 0. The result is a
+            tensor if an input is a tensor, otherwise an array.
 
         Raises:
             TypeError: If an input contains anything but texts or numbers.
@@ -408,12 +387,14 @@ class SentenceEncoder(HubMixin):
         """
         one, other = self._two_sides(first, second)
         if len(one) != len(other):
-            raise ValueError(f"Both sides must have equal length, got {len(one)} and {len(other)}")
+            raise ValueError(
+                f"first and second must have equal length, got {len(one)} and {len(other)}"
+            )
         return _like(pairwise_cosine(one, other), first, second)
 
     @property
     def similarity_fn_name(self) -> str:
-        """Name that sentence-transformers gives the similarity function."""
+        """Name of the similarity function, as in sentence-transformers."""
         return "cosine"
 
     def get_embedding_dimension(self) -> int:
@@ -434,7 +415,7 @@ class SentenceEncoder(HubMixin):
         apart: bool,
         device: Any,
     ) -> np.ndarray:
-        """Return float32 embeddings, (texts, dim), from the fastest implementation available."""
+        """Return embeddings, (texts, dim) float32, from the C extension, numpy or torch."""
         texts = list(texts)
         if self._static is not None and not apart and (table := self._weights.table()) is not None:
             with np.errstate(all="ignore"):  # checked_vectors reports overflow
@@ -466,13 +447,7 @@ class SentenceEncoder(HubMixin):
         return unit_length(vectors) if normalize_embeddings else vectors
 
     def encode_and_count(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the embeddings, (texts, dim) float32, and token counts, (texts,), of texts.
-
-        The C extension computes both in one pass.
-
-        Raises:
-            TypeError: If `texts` contains anything but strings.
-        """
+        """Return the embeddings, (texts, dim) float32, and token counts, (texts,), of texts."""
         table = self._weights.table()
         if self._static is None or table is None:
             return self.encode(texts), np.diff(self.tokenizer.encode_batch(texts).offsets)
@@ -480,10 +455,9 @@ class SentenceEncoder(HubMixin):
         return self._static.encode(texts, table.numbers, tokens=counts), counts
 
     def forget(self) -> bool:
-        """Clear the cache of tokenized words.
+        """Clear the cache of tokenized words. Call it before measuring speed on new text.
 
-        Averaging encoders cache the tokens of each word, so repeated words encode faster. Clear the
-        cache before measuring speed on new text. Embeddings do not change.
+        Averaging encoders cache the tokens of each word, so repeated words encode faster.
 
         Returns:
             Whether this encoder has such a cache.
@@ -501,13 +475,13 @@ class SentenceEncoder(HubMixin):
         one, other = self._vectors(first), self._vectors(second)
         if one.shape[1] != other.shape[1]:
             raise ValueError(
-                f"Both sides must have equal dimension, got {one.shape[1]} and {other.shape[1]}. "
-                "Compare texts or vectors of one encoder"
+                f"first and second must have equal dimension, got {one.shape[1]} and "
+                f"{other.shape[1]}. Compare texts or vectors of one encoder"
             )
         return one, other
 
     def _vectors(self, side: Any) -> np.ndarray:
-        """Return texts or vectors as vectors, (n, dim) float32."""
+        """Encode `side` if it contains texts. Return vectors, (n, dim) float32."""
         rows: Any = as_array(side) if hasattr(side, "ndim") else list(_listed(side))
         if _are_texts(rows):
             return np.asarray(self.encode(rows))
@@ -525,13 +499,14 @@ class SentenceEncoder(HubMixin):
 
     @property
     def model(self) -> SentenceEncoderModel:
-        """The transformers model. `encode` uses its current weights, so it may be trained."""
+        """Transformers model. `encode` uses its current weights, so you can train it."""
         return self._weights.model
 
     def model_apart(self) -> SentenceEncoderModel:
-        """Return the transformers model and keep the encoder's table.
+        """Return a transformers model without changing this encoder.
 
-        An encoder with a table builds a new model on each call. `model` would replace the table.
+        If the encoder still holds a table, each call builds a new model. In contrast, `model`
+        replaces the table by the model.
         """
         return self._weights.model_to_save()
 
@@ -542,7 +517,7 @@ class SentenceEncoder(HubMixin):
 
     @property
     def rounding_error(self) -> float:
-        """Largest rounding error of a row, relative to the row's length. 0 for exact tables."""
+        """Largest rounding error of a token vector, relative to its length. 0 for exact tables."""
         return self._weights.rounding_error
 
     def table(self, rows: np.ndarray | slice | None = None) -> np.ndarray | None:
@@ -569,7 +544,7 @@ class SentenceEncoder(HubMixin):
         """Encoders of a generative model's latent variables, by variable name.
 
         Returns:
-            One encoder per variable. Empty for other models, or if `latent` selected one variable.
+            One encoder per variable. Empty for other models, or if `from_pretrained` got `latent`.
 
         Example:
             >>> SentenceEncoder.from_pretrained("runs/bgt").encoders.keys()  # doctest: +SKIP
@@ -581,16 +556,16 @@ class SentenceEncoder(HubMixin):
         return {n: SentenceEncoder(model.reading(n), self.tokenizer) for n in model.variables()}
 
     def with_norm_power(self, power: float) -> Self:
-        """Return a copy whose row lengths are raised to a power.
+        """Return a copy with the length of every token vector raised to a power.
 
         Training with negatives lengthens the vectors of topical words. A power below 1 weights
         words more evenly, which helps when judging translations (recipes/beyond-bleu-2019).
 
         Args:
-            power: Exponent. 0 gives all rows equal length, 1 changes nothing.
+            power: Exponent. 0 gives all vectors equal length. 1 changes nothing.
 
         Raises:
-            ModelError: If the encoder does not average or its table is rounded.
+            ModelError: If the encoder is not an averaging model or its table is rounded.
             ValueError: If `power` is NaN or infinite.
 
         Example:
@@ -601,19 +576,18 @@ class SentenceEncoder(HubMixin):
         )
 
     def with_precision(self, precision: str) -> Self:
-        """Return a copy whose table uses 2 bytes (bfloat16), 1 byte (int8) or 0.5 bytes (int4) per
-        value.
+        """Return a copy whose token table takes less memory.
 
-        `rounding_error` reports the loss: a few percent of a row's length for int8, up to tens of
-        percent for int4. Packaged models are stored as int4, so bfloat16 and float32 represent them
-        exactly. The copy's `model` contains the rounded values as float32. `save_pretrained` also
-        writes float32 by default.
+        `rounding_error` gives the largest error: a few percent of a vector's length for int8, up to
+        tens of percent for int4. Packaged models are stored as int4, so bfloat16 represents them
+        exactly.
 
         Args:
-            precision: `float32`, `bfloat16`, `int8` or `int4`, rounded as in `packing.packed`.
+            precision: `float32`, `bfloat16` (2 bytes per value), `int8` (1 byte) or `int4` (half a
+                byte).
 
         Raises:
-            ModelError: If the encoder does not average or its table is rounded.
+            ModelError: If the encoder is not an averaging model or its table is rounded.
             ValueError: If `precision` is unknown.
 
         Example:
@@ -627,13 +601,14 @@ class SentenceEncoder(HubMixin):
     def with_dimension(self, dimension: int) -> Self:
         """Return a smaller and faster copy that keeps only the leading dimensions.
 
-        Packaged models are trained so that every prefix is a good model (recipes/default).
+        Packaged models are trained for this: the first n dimensions are a good model for every n
+        (recipes/default).
 
         Args:
             dimension: Number of dimensions to keep, 1 to the current number.
 
         Raises:
-            ModelError: If the encoder does not average or its table is rounded.
+            ModelError: If the encoder is not an averaging model or its table is rounded.
             ValueError: If `dimension` is out of range.
 
         Example:
@@ -652,7 +627,7 @@ class SentenceEncoder(HubMixin):
         return encoder
 
     def fit(self, texts: Sequence[str], labels: Any = None, **_: Any) -> Self:
-        """Do nothing. scikit-learn calls this before `transform`.
+        """Do nothing and return the encoder. Part of scikit-learn's transformer interface.
 
         Args:
             texts: Ignored.
@@ -661,13 +636,9 @@ class SentenceEncoder(HubMixin):
         return self
 
     def transform(self, texts: Sequence[str]) -> Any:
-        """Encode texts with the options of `set_params`. scikit-learn's `Pipeline` calls this.
+        """Encode texts with the options set by `set_params`, (texts, dim) float32.
 
-        Args:
-            texts: List, array or column of texts.
-
-        Returns:
-            (texts, dim) float32.
+        Part of scikit-learn's transformer interface.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -689,22 +660,16 @@ class SentenceEncoder(HubMixin):
         return self.transform(texts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the options of `transform`: `normalize_embeddings`, `truncate_dim` and
-        `batch_size`.
-
-        Args:
-            deep: Ignored. No option has parameters of its own.
-        """
+        """Return the options of `transform` by name. `deep` is ignored."""
         return dict(self._settings)
 
     def set_params(self, **settings: Any) -> Self:
         """Change options of `transform`.
 
-        In a grid search, prefix an option with the name of the pipeline step, as in
-        `encoder__normalize_embeddings`.
-
         Args:
-            **settings: `normalize_embeddings`, `truncate_dim` or `batch_size`, as in `encode`.
+            **settings: `normalize_embeddings`, `truncate_dim` or `batch_size`, as in `encode`. In a
+                scikit-learn grid search, prefix them with the pipeline step, as in
+                `encoder__batch_size`.
 
         Raises:
             ValueError: If an option is unknown.
@@ -717,7 +682,7 @@ class SentenceEncoder(HubMixin):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        """Return a copy that shares the table but has its own options."""
+        """Return a copy that shares the token table but has separate `transform` options."""
         clone = copy.copy(self)
         clone._settings = dict(self._settings)
         return clone
@@ -739,14 +704,12 @@ class SentenceEncoder(HubMixin):
     def save_pretrained(
         self, directory: str | os.PathLike[str], *, precision: str = "float32"
     ) -> None:
-        """Write a model directory that this package, transformers and sentence-transformers can
-        load.
+        """Write a model directory for this package, transformers and sentence-transformers.
 
         Args:
             directory: Directory to write, created if missing.
             precision: `float32`, `bfloat16` or `float16`. Averaging encoders also support `int8`
-                and `int4`. This package and `AutoModel` can read these two, stock
-                sentence-transformers cannot.
+                and `int4`, which stock sentence-transformers cannot read.
 
         Raises:
             OSError: If the disk is full or the directory is not writable.
@@ -772,7 +735,6 @@ class SentenceEncoder(HubMixin):
 
 
 def _listed(texts: str | Sequence[str]) -> Sequence[str]:
-    """Return texts as a sequence. A single text becomes a list of one."""
     if isinstance(texts, str):
         return [texts]
     if isinstance(texts, (bytes, Mapping, set, frozenset)) or not isinstance(texts, Iterable):
@@ -786,7 +748,6 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
 
 
 def _are_texts(rows: Any) -> bool:
-    """Return whether rows look like texts, rather than vectors or numbers."""
     if hasattr(rows, "dtype"):
         return rows.dtype.kind in ("U", "O", "T") and rows.ndim == 1
     return not all(
@@ -798,9 +759,7 @@ def _are_texts(rows: Any) -> bool:
 
 
 def _like(scores: np.ndarray, *sides: Any) -> Any:
-    """Return scores as a tensor on the inputs' device if any of `sides` is a tensor or a list of
-    tensors.
-    """
+    """Convert scores to a tensor if one of the inputs `sides` is a tensor or a list of tensors."""
     for side in sides:
         part = side[0] if isinstance(side, list) and side else side
         if hasattr(part, "detach"):

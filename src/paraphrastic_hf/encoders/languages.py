@@ -1,5 +1,3 @@
-"""Reads and saves the languages of a model."""
-
 from __future__ import annotations
 
 import json
@@ -17,15 +15,11 @@ KEY = "languages"  # key in config.json
 
 
 def languages_of(directory: Path | None, *, assume_english: bool = True) -> list[str]:
-    """Return the distinct language codes of a model, in order. The list is empty if they are
-    unknown.
+    """Return the distinct language codes of a model, in order, or an empty list if unknown.
 
-    They are read from the model card, `config.json`, the `languages` of a distillation recipe or
-    the sources of the recipe. The first of these that names a language is used.
-
-    Args:
-        assume_english: Count a source without languages as English, as training does. If False, the
-            languages of a model with such a source are unknown.
+    Reads the model card, `config.json` and the training recipe. The first that names languages
+    counts. A training source without languages is English, or makes them unknown if not
+    `assume_english`.
     """
     if directory is None:
         return []
@@ -53,7 +47,7 @@ def languages_of(directory: Path | None, *, assume_english: bool = True) -> list
 
 
 def written_language(directory: Path | None) -> str | None:
-    """Return the target language in the recipe of a translation model, or None if unknown."""
+    """Return the target language that the recipe of a translation model names, or None."""
     recipe = {} if directory is None else _parsed(_read(directory / RECIPE))
     data = recipe.get("data")
     if recipe.get("kind") not in ("translation", "minimum_risk") or not isinstance(data, dict):
@@ -64,11 +58,9 @@ def written_language(directory: Path | None) -> str | None:
 
 @contextmanager
 def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
-    """Write the languages of the model in `origin` to `config.json` in `directory`, after the block
-    has saved the model there.
+    """Copy the languages of the model in `origin` to `config.json` in `directory`.
 
-    The card and recipe that named the languages are not copied from `origin`. An existing
-    `languages` key is kept.
+    The model must be saved to `directory` in the `with` block. An existing `languages` key is kept.
     """
     known = languages_of(origin)
     yield

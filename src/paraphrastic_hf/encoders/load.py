@@ -32,15 +32,12 @@ def load_encoder(
     """Load a model as a `SentenceEncoder`, or as a `SentenceTransformer` if another library wrote
     it.
 
-    The arguments are those of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` ignores
-    `num_threads` and uses torch's setting. For it, `trust_remote_code` allows Python code from the
-    model's repository to run with all your permissions.
+    Takes the arguments of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` ignores
+    `num_threads`.
 
-    Raises:
-        ModelError: If no model of that name exists or neither library can load it.
-        MissingExtraError: If a required package is not installed.
-        TypeError: If an option is unknown.
-        ValueError: If `num_threads` is 0 or below -1, or the device is not available.
+    Args:
+        trust_remote_code: Allow Python code from the repository of a `SentenceTransformer` to run
+            with all your permissions.
     """
     check_hub_options(hub, load_encoder)
     if name is not None:
@@ -77,10 +74,10 @@ def load_encoder(
 
 
 def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextManager[None]:
-    """Return a context that limits a model's size to the size of its weights file.
+    """Return a context that raises an error for a model larger than its weights file.
 
-    Adapters are not limited, because their file lacks the base model's weights. Names without an
-    organization are not limited either, because only sentence-transformers resolves them.
+    Adapters are exempt, because their file lacks the base model's weights. Names without an
+    organization are exempt, because only sentence-transformers can find their files.
     """
     try:
         directory = local_directory(name, **hub)
@@ -93,10 +90,10 @@ def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextMana
 
 
 def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
-    """Return whether sentence-transformers may load a model that this package refused.
+    """Return whether to try sentence-transformers after this package failed to load a model.
 
-    Damaged models of this package are excluded, because sentence-transformers would load them
-    without an error.
+    Damaged models of this package are excluded: sentence-transformers would load them without an
+    error.
     """
     try:
         directory = local_directory(name, **hub)

@@ -1,8 +1,4 @@
-"""Averaging of table rows in numpy, the slow path of averaging models.
-
-It needs neither torch nor the C extension and supports every tokenizer. `static/engine.py` is the
-fast path.
-"""
+"""Averages of token vectors in numpy: slow, but without torch and the C extension."""
 
 from __future__ import annotations
 
@@ -15,10 +11,10 @@ TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
 def mean_rows(numbers: np.ndarray, texts: Ragged, *, progress: bool = False) -> np.ndarray:
-    """Return the mean of the table rows of each text's tokens. Sums are float64.
+    """Return the mean token vector of each text.
 
     Args:
-        numbers: Token table, (vocab, dim) float32, or packed as in `storage/packing.py`.
+        numbers: Table of token vectors, (vocab, dim) float32, or packed as in `storage/packing.py`.
         texts: Token ids of the texts. A text without tokens gives zeros.
 
     Returns:

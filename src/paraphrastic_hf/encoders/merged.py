@@ -1,8 +1,7 @@
-"""Averaging of token tables from several training runs, for `finish.merge_with`.
+"""Averages the token tables of several training runs with the same vocabulary.
 
-The runs share a vocabulary. Their noise differs, so averaging reduces it. They also differ by a
-rotation, which affects no cosine. It is removed first (orthogonal Procrustes). The packaged model
-`multilingual` merges four runs (recipes/default, "Two runs made one").
+Averaging reduces the noise of training. Before averaging, each table is rotated onto the others
+(orthogonal Procrustes), which changes no cosine. See recipes/default, "Two runs made one".
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ LEAST = 1e-30  # smallest divisor
 
 
 def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean of token tables after aligning them by rotation, (vocab, dim) float32.
+    """Return the mean of token tables, (vocab, dim) float32.
 
-    Each table is rotated to match the mean of the tables before it, and scaled to the root mean
-    square row length of the first table. Where runs disagree on a row's direction, their mean is
-    short, and the token would lose weight. So only the direction of a row comes from the mean. Its
-    length is the mean of the row's lengths.
+    Each table is first rotated onto the mean of the tables before it, and scaled to the root mean
+    square row length of the first table. A row of the result has the direction of the mean row and
+    the mean of the row's lengths. The mean row itself would be too short if the runs disagree on a
+    token.
     """
     mean = tables[0].astype(np.float32)
     size = _size(mean)
@@ -42,10 +41,9 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 def check_alike(
     encoder: SentenceEncoder, tokenizer: TextTokenizer, dimension: int, name: str
 ) -> None:
-    """Raise a `ModelError` unless `encoder` can be merged with a model of the given tokenizer and
-    dimension.
+    """Raise a `ModelError` unless `encoder` averages, with the given tokenizer and dimension.
 
-    `name` is that model's name, for messages.
+    `name` is the name of the model to merge with, for messages.
     """
     if encoder.table(slice(0, 0)) is None:
         raise ModelError(f"{encoder.name} is not an averaging model and cannot be merged")
@@ -53,7 +51,8 @@ def check_alike(
     if own.lowercase != other.lowercase or own.tokens() != other.tokens():
         raise ModelError(
             f"{encoder.name} and {name} have different vocabularies ({own.vocab_size:,} and "
-            f"{other.vocab_size:,} entries). Train one with --tokenizer.from_model set to the other"
+            f"{other.vocab_size:,} entries). Train one of them "
+            "with --tokenizer.from_model set to the other model"
         )
     if encoder.dimension != dimension:
         raise ModelError(

@@ -1,8 +1,3 @@
-"""Output formats of `encode`: truncation, normalization, quantization, tensors.
-
-Options and their order of application follow sentence-transformers.
-"""
-
 from __future__ import annotations
 
 import numpy as np
@@ -11,12 +6,7 @@ PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
 
 
 def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
-    """Return the first `dimension` dimensions of vectors, (texts, dim). None keeps all.
-
-    Raises:
-        TypeError: If `dimension` is not an integer.
-        ValueError: If `dimension` is out of range.
-    """
+    """Return the first `dimension` dimensions of vectors, (texts, dim), or all if None."""
     if dimension is None:
         return vectors
     if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
@@ -31,15 +21,12 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
 
     Args:
         vectors: (texts, dim) float32.
-        precision: `float32` or None changes nothing. `int8` and `uint8` divide each dimension's
-            range in `vectors` into 255 steps. `binary` and `ubinary` keep one sign bit per
-            dimension, eight to a byte.
+        precision: `int8` or `uint8`: 255 steps over the range of each dimension in `vectors`.
+            `binary` or `ubinary`: one sign bit per dimension, eight to a byte. `float32` or None:
+            unchanged.
 
     Returns:
         (texts, dim), or (texts, dim / 8) for bits.
-
-    Raises:
-        ValueError: If `precision` is unknown, or a single vector leaves the range undefined.
     """
     if precision is None or precision == "float32":
         return vectors
@@ -50,8 +37,8 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
         return bits if precision == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)
     if len(vectors) == 1:
         raise ValueError(
-            f"precision {precision} needs several vectors to find the range. Encode more texts "
-            "together, or use float32"
+            f"precision {precision} needs several vectors to find the range of each dimension. "
+            "Encode more texts together, or use float32"
         )
     lowest = vectors.min(0, initial=np.inf)
     steps = (vectors.max(0, initial=-np.inf) - lowest) / 255

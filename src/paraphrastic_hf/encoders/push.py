@@ -1,5 +1,3 @@
-"""Uploads models to the Hugging Face Hub."""
-
 from __future__ import annotations
 
 import os
@@ -16,24 +14,17 @@ CARD = "README.md"
 
 
 class HubMixin(ABC):
-    """Base class with `push_to_hub`, for classes that have `save_pretrained`."""
+    """Base class that adds `push_to_hub` to classes with `save_pretrained`."""
 
     saving_options: ClassVar[tuple[str, ...]] = ()  # keywords of `save_pretrained`
     _directory: Path | None = None  # directory it was loaded from, which may hold a card
 
     @abstractmethod
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a model directory with float32 weights.
-
-        Args:
-            directory: Directory to write, created if missing.
-
-        Raises:
-            OSError: If the disk is full or the directory is not writable.
-        """
+        """Write a model directory with float32 weights. The directory is created if missing."""
 
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Save the model and upload it, with the model card of the directory it was loaded from.
+        """Upload the model, with the model card of the directory that it was loaded from.
 
         Args:
             repo_id: Repository, `someone/model`, created if missing.
@@ -70,7 +61,7 @@ def push(
     create_pr: bool = False,
     **unknown: Any,
 ) -> str:
-    """Upload the files that `save` writes, and return the URL of the commit or pull request.
+    """Upload the files that `save` writes. Return the URL of the commit or pull request.
 
     `paraphrastic publish` also writes the model card and checks the licenses of the training data.
 
@@ -82,12 +73,7 @@ def push(
         token: Access token. None uses the token that `hf auth login` stored.
         revision: Branch to upload to. None means the main branch.
         create_pr: Open a pull request instead of committing directly.
-        **unknown: Rejected. The error suggests an option.
-
-    Raises:
-        PublishError: If the Hub is out of reach or refuses the upload, the token is missing or
-            read-only, or a file contains a secret or an absolute path.
-        TypeError: If an option is unknown.
+        **unknown: Rejected with a suggestion.
     """
     refuse_keywords(unknown, push)
     to = Destination(

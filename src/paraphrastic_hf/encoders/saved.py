@@ -1,5 +1,3 @@
-"""Base of the public classes that pair a model with its tokenizer and need torch."""
-
 from __future__ import annotations
 
 import os
@@ -23,11 +21,11 @@ from paraphrastic_hf.text.load import load_tokenizer
 
 
 class SavedModel(HubMixin):
-    """A model with its tokenizer. The vocabulary size must equal the number of embedding rows.
+    """Base class that pairs a torch model with its tokenizer, to load and save them together.
 
     Attributes:
-        layout: Description of the files in the model directory.
-        noun: Name of the kind of model, for messages.
+        layout: Files in the model directory.
+        noun: Kind of model, for messages.
     """
 
     layout: ClassVar[Layout]
@@ -39,7 +37,7 @@ class SavedModel(HubMixin):
         rows = sum(len(table.weight) for table in model.tables())
         if rows != tokenizer.vocab_size:
             raise ModelError(
-                f"The {self.noun} has {rows:,} rows, but the tokenizer has "
+                f"The {self.noun} has {rows:,} embedding rows, but the tokenizer has "
                 f"{tokenizer.vocab_size:,} entries. Load both from one directory"
             )
         self.model, self.tokenizer = model, tokenizer
@@ -75,10 +73,6 @@ class SavedModel(HubMixin):
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Write a directory that `from_pretrained` and transformers' Auto class can load.
 
-        Args:
-            directory: Directory to write, created if missing.
-
-        Raises:
-            OSError: If the disk is full or the directory is not writable.
+        The directory is created if missing.
         """
         save_model(self.model, self.tokenizer, Path(directory), self.layout)

@@ -1,5 +1,3 @@
-"""Writes texts and vectors to a folder of parquet files."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,17 +16,13 @@ TEXTS_PER_FILE = 1_000_000
 
 @contextmanager
 def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
-    """Open a writer of files `part-00000.parquet`, `part-00001.parquet`, ..., with columns `text`
-    and `vector`.
+    """Open a writer of texts and vectors to a new folder of parquet files.
 
-    The folder appears only if the `with` block succeeds. A file contains about a million texts.
+    The files are `part-00000.parquet`, `part-00001.parquet`, ..., with columns `text` and `vector`
+    and about a million texts each. The folder appears only if the `with` block succeeds.
 
     Yields:
         A function that appends texts with their vectors, (texts, dim).
-
-    Raises:
-        DataError: If the folder exists already or is not writable.
-        DiskError: If the disk is full.
     """
     require("data", "pyarrow", what=f"writing parquet files to {folder}")
     if folder.exists():

@@ -1,5 +1,3 @@
-"""Embedding arithmetic: unit length, cosines, checks of shape and values."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -14,34 +12,32 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_matrix(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the cosine of each vector in `first`, (n, dim), with each in `second`, (m, dim).
+    """Return cosines, (n, m), of the vectors in `first`, (n, dim), with those in `second`, (m,
+    dim).
 
-    Cosines are (n, m), from -1 to 1. Zero vectors have cosine 0 with every vector.
+    A zero vector has cosine 0 with every vector.
     """
     return np.asarray(np.clip(unit_length(first) @ unit_length(second).T, -1, 1))
 
 
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the cosine of each row of `first`, (n, dim), with the same row of `second`, (n, dim).
+    """Return the cosine, (n,), of row i of `first`, (n, dim), with row i of `second`, (n, dim).
 
-    Cosines are (n,), from -1 to 1. A zero vector has cosine 0.
+    A zero vector has cosine 0.
     """
     cosines = (unit_length(first) * unit_length(second)).sum(-1)
     return np.asarray(np.clip(cosines, -1, 1))  # rounding may exceed 1
 
 
 def as_array(vectors: object) -> np.ndarray:
-    """Convert a tensor of any type and device to an array. Arrays are returned unchanged."""
     if hasattr(vectors, "detach"):
         vectors = vectors.detach().cpu().float().numpy()
     return np.asanyarray(vectors)
 
 
 def checked_vectors(vectors: object, count: int, name: object = None) -> np.ndarray:
-    """Convert the output of a model's `encode` to an array, (count, dim), and check it.
-
-    Raises:
-        ModelError: If the shape is wrong, or a value is NaN or infinite.
+    """Convert the output of `encode` to an array and check it: shape (count, dim), all values
+    finite.
     """
     array = as_array(vectors)
     if array.ndim != 2 or len(array) != count:

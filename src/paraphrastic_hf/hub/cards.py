@@ -1,7 +1,6 @@
 """Model cards: values for the template `model_card.md.jinja`.
 
-A card states only facts from the model's folder and the given evaluations, and facts that follow
-from the kind of model.
+A card states only facts from the model's folder, the given evaluations and the kind of model.
 """
 
 from __future__ import annotations
@@ -123,9 +122,9 @@ RISK = {  # minimum risk training, by the development score of the recipe
 
 
 def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:
-    """Return the card that `paraphrastic train` writes, based on the records of the run.
+    """Return the card that `paraphrastic train` writes, from the records of the run.
 
-    `run` is the content of `run.json`, if the file is not written yet.
+    `run` is the training record, if `run.json` is not written yet.
     """
     return render(TrainedModel.read(directory, run=run))
 
@@ -143,16 +142,12 @@ def model_card(
     """Return the full card of a trained encoder, with scores and checksums of its sources.
 
     Args:
-        data_root: Data folder with the training text, listed in files such as `train/SOURCES.tsv`.
+        data_root: Data folder with the training text and its lists, such as `train/SOURCES.tsv`.
         evaluation: Folder written by `paraphrastic evaluate --output`.
         command: Training command.
+        summary: One or two sentences about the model.
         languages: Language codes (default: languages of the recipe, else English).
         license: License of the weights, as named on the Hub.
-
-    Raises:
-        PublishError: If the sources are unknown or do not allow the license, the scores belong to
-            another model, or the weights were changed after the run.
-        ModelError: If the folder has no finished run.
     """
     trained = TrainedModel.read(directory)
     sources = source_licenses(trained, data_root=data_root)
@@ -193,7 +188,7 @@ def render(
     """Render the card of a trained model.
 
     Args:
-        repository: The model's repository on the Hub, used in code examples. None for a local card.
+        repository: The model's repository on the Hub, for code examples. None for a local card.
         data_root: Data folder, for checksums of the sources. None omits them.
         license: License of the weights, as named on the Hub, if any.
         figures: Scores for `model-index`.
@@ -202,7 +197,7 @@ def render(
         languages: Language codes (default: languages of the recipe).
         base_model: Hub names of the models that training started from (default: from the recipe).
         datasets: Hub names of the training data.
-        command: Training command. By default one with the saved recipe.
+        command: Training command (default: `paraphrastic train` with the saved recipe).
         is_packaged: Whether the code examples load a packaged model.
     """
     run, recipe = trained.run, trained.recipe
@@ -282,7 +277,6 @@ def _front(
     base_model: Sequence[str],
     datasets: Sequence[str],
 ) -> str:
-    """Return the metadata block that the Hub reads."""
     from huggingface_hub import ModelCardData
 
     library = "sentence-transformers" if trained.is_encoder else "transformers"
@@ -371,7 +365,7 @@ def _first_dtype(trained: TrainedModel) -> str:
 
 
 def _writing(config: Mapping[str, Any]) -> str:
-    """Return an example call that generates text. Empty if the model is not generative."""
+    """Return an example call that generates text. Empty if the model does not generate."""
     # an MGT model translates into all its languages
     is_mgt = config["model_type"] == "paraphrastic-mgt"
     for verb, argument, languages in (
@@ -409,9 +403,9 @@ def _is_changed(finish: Mapping[str, Any]) -> bool:
 def _sources(
     trained: TrainedModel, known: Sequence[SourceLicense], data_root: Path | None
 ) -> tuple[list[str], str]:
-    """Return a table of the run's own sources, and a text that lists the model's other sources.
+    """Return a table of the run's own sources, and a text that lists inherited sources.
 
-    Other sources are, for example, those of the run that this one started from.
+    Inherited sources are those of models that the run started from.
     """
     if len(known) == 1 and known[0].packaged:
         return packaged_table(known[0].packaged), ""
@@ -447,7 +441,6 @@ def _sources(
 
 
 def _shown(name: str) -> str:
-    """Return the name of a source without the folders of this machine."""
     return PurePath(name).name if PurePath(name).is_absolute() else name
 
 
@@ -470,8 +463,9 @@ def _headline(results: Mapping[str, Any]) -> list[str]:
 
 
 def _comparison(name: str, suites: Sequence[Mapping[str, Any]], size: int) -> list[str]:
-    """Return a table that compares the main scores with all-MiniLM-L6-v2. Empty without STS
-    scores."""
+    """Return a table of the main scores next to those of all-MiniLM-L6-v2. Empty without STS
+    scores.
+    """
     known = {each["suite"]: each for each in suites}
     if "2012-2016" not in known.get("sts", {"headline": {}})["headline"]:
         return []
@@ -505,7 +499,7 @@ def _figures_table(run: Mapping[str, Any], trained: TrainedModel) -> list[str]:
 
 
 def _numbers(record: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the numbers of a record by key. Nested numbers are named by both keys."""
+    """Yield the numbers of a record with their keys. Keys of nested numbers are joined."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{within}{name}, ")
@@ -520,7 +514,6 @@ def _measured(run: Mapping[str, Any]) -> str:
 
 
 def _held_out(trained: TrainedModel) -> str:
-    """Describe the held-out examples on which perplexity was measured."""
     run, file = trained.run, trained.run.get("development")
     what = f"{run['held_out'].get('sentences', 0):,} sentences"
     if trained.translates:

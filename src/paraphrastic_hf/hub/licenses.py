@@ -1,9 +1,8 @@
 """Licenses of a model's sources, and the licenses that they allow for the weights.
 
-Sources are the files and corpora named in the recipe, and the models and vectors that the run
-started from. Licenses come from the user who publishes the model, the corpus registry, or a
-`SOURCES.tsv`. A public model may not be trained on text without a stated license or for
-non-commercial use only.
+Sources are the files and corpora of the recipe, and the models and vectors that training started
+from. Their licenses come from the user, the corpus registry or a `SOURCES.tsv`. A public model
+needs sources with a stated license that allows commercial use.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class SourceLicense:
         name: Name on the card.
         license: License as stated by the authors, the registry or the user.
         release: `open`, `share-alike`, `non-commercial`, `no-derivatives` or `unstated`.
-        packaged: Name of the packaged model, if the source is one.
+        packaged: Name of the packaged model, if the source is a packaged model.
     """
 
     name: str
@@ -50,15 +49,11 @@ def source_licenses(
     data_root: str | Path | None = None,
     stated: Mapping[str, str] | None = None,
 ) -> list[SourceLicense]:
-    """Return the license of each source of a model, including sources of the runs it started from.
+    """Return the license of each source of a model and of the models that training started from.
 
     Args:
         data_root: Data folder, whose subfolders list their files in `SOURCES.tsv`.
         stated: Licenses stated by the user, by the name of the source or its file.
-
-    Raises:
-        PublishError: If `stated` names an unknown source, or the weights were changed after the
-            run.
     """
     stated = stated or {}
     found = list(dict.fromkeys(_all_sources(trained, data_root, stated)))
@@ -74,11 +69,8 @@ def checked_license(
 ) -> str | None:
     """Return the license of the weights if the sources allow it.
 
-    If none is wanted, return `DEFAULT`, or None for a private model whose sources allow no license.
-
-    Raises:
-        PublishError: If the sources do not allow the wanted license, or do not allow a public
-            model.
+    Without `wanted` the result is `DEFAULT`, or None for a private model whose sources allow no
+    license.
     """
     refused = [
         f"{source.name}: {source.license} ({source.release})"
@@ -113,11 +105,7 @@ def packaged_table(name: str) -> list[str]:
 def _all_sources(
     trained: TrainedModel, data_root: str | Path | None, stated: Mapping[str, str]
 ) -> Iterator[SourceLicense]:
-    """Yield the sources of a model and of the runs it started from.
-
-    Raises:
-        PublishError: If the weights were changed after the run, so that the sources are unknown.
-    """
+    """Yield the sources of a model and of the models that training started from."""
     packaged = _identical_packaged(trained)
     if packaged is not None:
         yield packaged
@@ -141,7 +129,7 @@ def _all_sources(
 
 
 def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
-    """Return the sources that a recipe names, each with its name in the corpus registry or None."""
+    """Return the sources in a recipe, each with its name in the corpus registry or None."""
     task = (trained.recipe.get("task") or {}).get("dataset")
     found: list[tuple[str, str | None]] = []
     for source in [*trained.sources, *([{"dataset": task}] if task else [])]:
@@ -157,7 +145,6 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
 def _source(
     name: str, record: str | None, listed: Mapping[str, tuple[str, str]], stated: Mapping[str, str]
 ) -> SourceLicense:
-    """Find the license of one source. A license stated by the user takes precedence."""
     shown = Path(name).name if Path(name).is_absolute() else name
     license = stated.get(name) or stated.get(Path(name).name)
     if license is None and record in SOURCES:
@@ -173,8 +160,7 @@ def _source(
 
 
 def _identical_packaged(trained: TrainedModel) -> SourceLicense | None:
-    """Return the packaged model with equal weights, if any. The sources of packaged models are
-    already checked."""
+    """Return the packaged model with equal weights, whose sources need no check, or None."""
     if not trained.is_stock:
         return None
     for name in packaged_names():

@@ -1,4 +1,4 @@
-"""Files of a model that are uploaded to the Hub."""
+"""Gathers the files of a model for the Hub."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
 
 @dataclass(frozen=True)
 class ModelDetails:
-    """Facts about a model that are not in its folder, and upload options.
+    """Upload options, and facts about a model that its folder does not contain.
 
     Attributes:
         evaluation: Folder written by `paraphrastic evaluate --output`.
         data_root: Data folder, whose subfolders list licenses in `SOURCES.tsv`.
         source_licenses: Licenses of sources outside the registry, by name or file name.
-        license: License of the weights, as named on the Hub. By default a license that the sources
-            allow.
+        license: License of the weights, as named on the Hub (default: a license that the sources
+            allow).
         summary: One or two sentences about the model.
         languages: Language codes (default: languages of the recipe).
         base_model: Hub names of the models that training started from (default: `start` of the
             recipe).
         datasets: Hub names of the training data.
-        card: Card to upload instead of the generated one.
+        card: Card to upload instead of the generated card.
         hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
             By default absolute paths are rejected.
-        allow_code: Upload Python files in the folder unchanged. By default, files of this package
-            are regenerated and other Python files are rejected.
+        allow_code: Upload Python files unchanged. By default, files of this package are regenerated
+            and other Python files are rejected.
     """
 
     evaluation: str | Path | None = None
@@ -94,12 +94,7 @@ def gather_model(
     """Write the files of a model for the Hub to an empty folder.
 
     Returns:
-        Patterns of files that an earlier version may have left in the repository.
-
-    Raises:
-        PublishError: If the sources do not allow the license, the scores belong to another model,
-            or the card states a score that was not measured.
-        DataError: If the scores cannot be read.
+        Patterns of obsolete files of earlier versions, to delete from the repository.
     """
     if not (trained.directory / WEIGHTS).is_file():
         raise PublishError(f"{trained.directory}/{WEIGHTS} does not exist")
@@ -139,7 +134,6 @@ def gather_model(
 
 
 def _packaged_languages(sources: Sequence[SourceLicense]) -> list[str]:
-    """Return the languages on the card of a packaged model, empty for other models."""
     if len(sources) != 1 or not sources[0].packaged:
         return []
     from huggingface_hub import ModelCard
@@ -156,10 +150,10 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
-    """Copy the files of a model, none of which may link outside the folder.
+    """Copy the files of a model. Links out of the folder raise an error.
 
-    Unless `allow_code` is set, Python files of this package are regenerated or, if no longer used,
-    left out. Other Python files are refused.
+    Unless `allow_code` is set, Python files of this package are regenerated, or left out if no
+    longer used, and other Python files raise an error.
     """
     files = _files(directory)
     code = [] if allow_code else [path for path in files if path.suffix == ".py"]
@@ -174,10 +168,10 @@ def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
 
 
 def _add_code(output: Path) -> None:
-    """Write the Python files that `trust_remote_code=True` loads, unless the files that the config
-    names exist.
+    """Write the Python files for `trust_remote_code=True` if the files named in the config are
+    missing.
 
-    Packaged models are saved without code, and earlier versions used other file names.
+    Packaged models are saved without code, and models of earlier versions with other file names.
     """
     from transformers import AutoConfig
 
@@ -199,8 +193,7 @@ def _add_code(output: Path) -> None:
 
 
 def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) -> None:
-    """Raise an error if a user's card has an unmeasured score, or a license that the sources do not
-    allow."""
+    """Raise an error if a card states an unmeasured score or a license the sources do not allow."""
     from huggingface_hub import ModelCard
 
     refuse_unmeasured(card, found)

@@ -1,7 +1,4 @@
-"""Publishing of models, datasets, metrics and Spaces as repositories of the Hub.
-
-Each kind has a function that gathers its files, and `io/send.py` uploads them.
-"""
+"""Publishing of models, datasets, metrics and Spaces as repositories of the Hub."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ HIDDEN = {"__pycache__", ".git", ".ipynb_checkpoints"}
 
 @dataclass
 class Release:
-    """A folder to publish, with facts about the model that are not in the folder."""
+    """A folder to publish, with details of a model that the folder does not contain."""
 
     folder: Path
     private: bool = False
@@ -105,31 +102,25 @@ def publish(
 ) -> str:
     """Publish a model, dataset, metric or Space on the Hub.
 
-    A model gets a card with its training record, scores and license, `model-index`,
-    `.eval_results/`, the recipe and plots. Everything is uploaded in one commit, so a failed call
-    can be repeated.
+    A model gets a card with training record, scores, license and plots. All files are uploaded in
+    one commit, so a failed call can be repeated.
 
     Args:
         kind: `model`, `dataset`, `metric` or `space`.
         directory: Folder written by `paraphrastic train`, `paraphrastic data export` or
-            `paraphrastic install-metric --space`, or folder of a Space. Packaged models (`english`,
-            `tiny`, `multilingual`) and the metric `simile` are given by name.
+            `paraphrastic install-metric --space`, folder of a Space, or name of a packaged model or
+            of the metric `simile`.
         repository: Name of the repository, such as `someone/model`.
         dry_run: New folder to write the files to instead of uploading. Needs no token.
-        private: Whether the repository is private, as some licenses require.
-        token: Access token. None uses the token of `hf auth login` or HF_TOKEN.
-        revision: Branch, created if missing.
-        message: Commit message.
-        pull_request: Open a pull request on an existing repository.
-        details: Facts about a model that its folder does not contain, such as scores and licenses.
+        private, token, revision, message, pull_request: As in `io.send.Destination`.
+        details: Scores, licenses and other details of a model that its folder does not contain.
 
     Returns:
         URL of the commit or pull request, or the folder of the dry run.
 
     Raises:
-        PublishError: If the folder does not hold that kind, the sources of a model do not allow the
-            license, the card has an unmeasured score, a file contains a secret or an absolute path,
-            a link leads out of the folder, or the Hub rejects the upload or cannot be reached.
+        PublishError: If a license or the Hub does not allow the upload, the card has an unmeasured
+            score, or a file contains a secret or an absolute path.
 
     Example:
         >>> publish("model", "runs/mine", "me/mine", dry_run="mine")  # doctest: +SKIP
@@ -172,7 +163,6 @@ def _folder(kind: str, directory: str | Path, place: Path) -> Path:
 
 
 def _write(release: Release, kind: str, output: Path, repository: str) -> Path:
-    """Write the files of a release to a new folder, with all checks of an upload."""
     with locked(output, doing="publishing"):
         if output.is_dir() and any(output.iterdir()):
             raise PublishError(f"{output} is not empty. Choose a new folder for the dry run")
@@ -184,7 +174,6 @@ def _write(release: Release, kind: str, output: Path, repository: str) -> Path:
 
 
 def _front(card: Path) -> Mapping[str, Any]:
-    """Return the metadata of a card, empty if unreadable."""
     from huggingface_hub import RepoCard
 
     try:

@@ -1,7 +1,7 @@
-"""Scores of a model in the Hub's formats: `model-index` on the card, and `.eval_results/`.
+"""Scores of a model in the Hub's formats, `model-index` on the card and `.eval_results/`.
 
-`model-index` has every main score of a run and of `paraphrastic evaluate`. `.eval_results/` feeds
-the Hub's leaderboards, so it has only scores measured on exactly the rows of a benchmark.
+`model-index` has all main scores of a run and of `paraphrastic evaluate`. `.eval_results/` feeds
+the Hub's leaderboards, so it has only scores on exactly the rows of a known benchmark.
 """
 
 from __future__ import annotations
@@ -76,12 +76,7 @@ def _figure(
 
 
 def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str, Any]]:
-    """Read the results that `paraphrastic evaluate --output` wrote for a model.
-
-    Raises:
-        PublishError: If the results belong to another model, or the model is not an encoder.
-        DataError: If the results cannot be read.
-    """
+    """Read the results that `paraphrastic evaluate --output` wrote for a model."""
     if not trained.is_encoder:
         raise PublishError(
             f"{trained.directory} is not an encoder, so it has no evaluation. Omit --evaluation"
@@ -92,7 +87,8 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
         if not is_identified(encoder, results["settings"]):
             raise PublishError(
                 f"The {results['suite']} scores in {evaluation} belong to another model than "
-                f"{trained.directory}. Evaluate it without --latent, --dimension or --precision"
+                f"{trained.directory}. Evaluate this model without --latent, --dimension or "
+                "--precision"
             )
     return suites
 
@@ -100,7 +96,7 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
 def for_languages(
     suites: Sequence[dict[str, Any]], languages: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Leave out the suites and STS tracks of other languages for an English model."""
+    """Drop the suites and STS tracks of other languages if the model is only English."""
     if list(languages) != ["en"]:
         return list(suites)
 
@@ -115,7 +111,7 @@ def for_languages(
 
 
 def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the files of `.eval_results/` by name: the benchmark rows of each suite."""
+    """Return the files of `.eval_results/` by name, with the benchmark scores of each suite."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     files = {}
@@ -137,7 +133,7 @@ def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def refuse_unmeasured(card: Path, found: Sequence[EvalResult]) -> None:
-    """Raise a `PublishError` if a card has a score or metric that is not in `found`."""
+    """Raise a `PublishError` if a card states a score that is not in `found`."""
     from huggingface_hub import ModelCard
 
     try:
@@ -184,7 +180,7 @@ def _of_run(trained: TrainedModel) -> Iterator[EvalResult]:
 
 
 def _unit(name: str, unit: str) -> str:
-    """Return the unit of one score, from a suite's text of units such as `A; NAMES: B`."""
+    """Return the unit of a score. In the units `A; NAMES: B` it is B for NAMES, else A."""
     common, *others = (part.strip() for part in unit.split(";"))
     for other in others:
         names, colon, own = other.partition(":")
@@ -200,7 +196,7 @@ def _measure(text: str) -> str:
 
 
 def _benchmarks(results: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
-    """Yield the benchmark rows of a suite: id, task, measure and value."""
+    """Yield the benchmark scores of a suite: id, task, measure and value."""
     for row in results["rows"]:
         for measure, value in row["scores"].items():
             found = BENCHMARKS.get((row["group"], row["name"], measure))

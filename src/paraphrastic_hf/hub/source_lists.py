@@ -1,5 +1,4 @@
-"""`SOURCES.tsv` in data folders, which lists the license of each file, and release classes of
-licenses."""
+"""`SOURCES.tsv` in data folders: licenses of files. Release classes of licenses."""
 
 from __future__ import annotations
 
@@ -19,11 +18,7 @@ OPEN = re.compile(
 
 
 def release_class(license: str) -> str:
-    """Return the release class of a license: the conditions for publishing a model trained on the
-    text.
-
-    Args:
-        license: Name of the license, such as `CC BY-SA 4.0` or `cc-by-sa-4.0`.
+    """Classify a license by its conditions for publishing a model trained on the text.
 
     Example:
         >>> [release_class(it) for it in ("CC BY-SA 3.0 (Wikipedia)", "mit", "CC BY-NC 4.0", "?")]
@@ -41,13 +36,7 @@ def release_class(license: str) -> str:
 
 
 def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
-    """Return license and release class of each file in `*/SOURCES.tsv`, by path in the data folder.
-
-    Lists with another header are skipped.
-
-    Raises:
-        DataError: If a list is damaged.
-    """
+    """Read `*/SOURCES.tsv`: license and release class of each file, by path in the data folder."""
     paths = () if data_root is None else sorted(Path(data_root).glob(f"*/{LIST}"))
     return {
         f"{path.parent.name}/{row[0]}/{row[1]}.tsv.xz": (row[6], row[5])
@@ -66,14 +55,9 @@ def write_source(
     license: str,
     domain: str,
 ) -> Path:
-    """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and list this file in `FOLDER/SOURCES.tsv`.
+    """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and list the file in `FOLDER/SOURCES.tsv`.
 
-    Args:
-        folder: Subfolder of the data folder.
-        languages: Codes of both sides, such as `en-tr`.
-        pairs: Texts without tabs or line ends.
-        license: License as stated by the authors.
-        domain: Domain of the text, in one or two words.
+    The texts must not contain tabs or line ends.
     """
     path, listed = folder / languages / f"{name}.tsv.xz", folder / LIST
     rows = {}

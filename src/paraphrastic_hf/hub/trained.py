@@ -1,5 +1,3 @@
-"""Records of a finished run: recipe, training record and configuration."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -17,14 +15,7 @@ PICTURE = "training.png"  # training curve
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model with the records of its training, from which its card is written.
-
-    Attributes:
-        directory: Model directory.
-        recipe: Content of `recipe.yaml`, with every setting.
-        run: Content of `run.json`, the training record.
-        config: The model's configuration, including defaults.
-    """
+    """Records of a finished run: model directory, `recipe.yaml`, `run.json` and configuration."""
 
     directory: Path
     recipe: Mapping[str, Any]
@@ -33,9 +24,8 @@ class TrainedModel:
 
     @classmethod
     def read(cls, directory: str | Path, *, run: Mapping[str, Any] | None = None) -> TrainedModel:
-        """Read the folder of a finished run.
-
-        `run` is the content of `run.json`, if the file is not written yet.
+        """Read the folder of a finished run. `run` is the training record, if `run.json` is not yet
+        written.
         """
         directory = Path(directory)
         try:
@@ -57,12 +47,11 @@ class TrainedModel:
 
     @property
     def task(self) -> str | None:
-        """Task of a supervised model, such as `tagging`. None for other kinds."""
+        """Task of a supervised model, such as `tagging`. None for other kinds of model."""
         return self.run.get("task")
 
     @property
     def is_encoder(self) -> bool:
-        """Whether the model embeds sentences."""
         return (self.directory / "modules.json").exists()
 
     @property
@@ -92,7 +81,7 @@ class TrainedModel:
 
     @property
     def starts(self) -> list[str]:
-        """Encoders and vectors that the recipe starts from."""
+        """Encoders and vectors from which the recipe initializes the model."""
         encoders = [self.recipe, *(self.recipe.get("parts") or ())]
         vectors = [(encoder.get("model") or {}).get("vectors") for encoder in encoders]
         return [str(name) for name in (self.recipe.get("start"), *vectors) if name]
@@ -115,13 +104,12 @@ class TrainedModel:
 
     @property
     def merges(self) -> list[str]:
-        """Runs whose tables were averaged with the table of this run."""
+        """Runs whose token tables were averaged with the table of this run."""
         return [str(name) for name in (self.recipe.get("finish") or {}).get("merge_with") or ()]
 
     @property
     def counts(self) -> tuple[str, Mapping[str, int]] | None:
-        """The unit of counts, `pairs` or `sentences`, and the count of each source. None if
-        unknown."""
+        """Unit of counts, `pairs` or `sentences`, and the count of each source. None if unknown."""
         for what in ("pairs", "sentences"):
             if f"{what}_by_source" in self.run:
                 return what, self.run[f"{what}_by_source"]
@@ -133,11 +121,10 @@ class TrainedModel:
 
     @property
     def languages(self) -> list[str]:
-        """Languages named in the recipe.
+        """Languages named in the recipe of a distillation, or else in its sources.
 
-        For a distillation, these are its languages. Otherwise they are the languages of the
-        sources, without languages whose pieces were dropped at the end. Default languages do not
-        count.
+        Languages whose tokens were dropped at the end of training are omitted. Default languages do
+        not count.
         """
         data = self.recipe.get("data", {})
         if data.get("languages"):
@@ -150,12 +137,12 @@ class TrainedModel:
 
 
 def dataset_title(dataset: Mapping[str, Any]) -> str:
-    """Return the name of a corpus in a recipe, as in messages of training."""
+    """Return the name of a corpus in a recipe, as shown during training."""
     return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
 
 
 def own_module(config: Mapping[str, Any]) -> str | None:
-    """Return the module of an encoder added by `register_encoder`, or None for a built-in model."""
+    """Return the module of an encoder added by `register_encoder`. None if built in."""
     from paraphrastic_hf.models.families import families_by_type
 
     module = getattr(families_by_type().get(config["model_type"]), "__module__", PACKAGE)
@@ -163,7 +150,6 @@ def own_module(config: Mapping[str, Any]) -> str | None:
 
 
 def model_class(config: Mapping[str, Any]) -> type | None:
-    """Return the model class of a configuration, or None if unknown."""
     from transformers import CONFIG_MAPPING
 
     from paraphrastic_hf.encoders.storage.directory import LAYOUTS

@@ -1,5 +1,3 @@
-"""Safe unpacking of archives."""
-
 from __future__ import annotations
 
 import tarfile
@@ -66,8 +64,9 @@ def _extract(archive: Path, folder: Path) -> None:
 
 
 def _plain(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-    """Apply the filter `data` and reject links, which could escape the folder before Python 3.11.13
-    (CVE-2025-4517)."""
+    """Apply tarfile's filter `data` and reject links, which can escape the folder in Python before
+    3.11.13 (CVE-2025-4517).
+    """
     if not (member.isfile() or member.isdir()):
         raise tarfile.SpecialFileError(member)
     return tarfile.data_filter(member, folder)

@@ -1,7 +1,4 @@
-"""Blocks of text lines from files (plain, .gz, .xz, .bz2) or standard input (`-`).
-
-All commands use this module, so they treat blank and damaged lines in the same way.
-"""
+"""Reads the input of all commands: lines of files, packed or not, or of standard input (`-`)."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ BLANK, NO_TEXT = "blank", "damaged (invalid UTF-8 or NUL)"
 
 
 class Remarks:
-    """Counts of the blank and the damaged lines of an input, and the numbers of the first few."""
+    """Counts of blank and damaged lines, and the first few line numbers."""
 
     def __init__(self, name: str, *, refuse: bool = False) -> None:
         self.name, self.refuse = name, refuse
@@ -35,7 +32,7 @@ class Remarks:
         self.first: dict[str, list[int]] = {}
 
     def add(self, kind: str, number: int) -> None:
-        """Count a blank or damaged line, or raise an error if such lines are refused."""
+        """Count a line of the kind `BLANK` or `NO_TEXT`, or raise an error if `refuse` is set."""
         if self.refuse:
             raise DataError(f"{self.name}:{number} is {kind}. Fix it, or use --bad-lines keep")
         self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -44,7 +41,6 @@ class Remarks:
             shown.append(number)
 
     def tell(self) -> None:
-        """Print the counts on standard error."""
         if not self.counts:
             return
         from tqdm.auto import tqdm  # its `write` does not break progress bars
@@ -65,8 +61,8 @@ def read_blocks(
 ) -> Iterator[list[str]]:
     """Yield the lines of a file or of standard input in blocks.
 
-    Blank lines are not skipped. NUL and invalid UTF-8 become U+FFFD. At the end, counts and
-    positions of blank and damaged lines are printed on standard error.
+    Blank lines are kept. NUL and invalid UTF-8 become U+FFFD. At the end, blank and damaged lines
+    are counted on standard error.
 
     Args:
         path: File, or `-` for standard input.
@@ -94,10 +90,9 @@ def read_blocks(
 
 
 def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]:
-    """Read a stream in pieces. Yield, after each read, the lines that are complete, without line
-    ends.
+    """Yield the complete lines after each read from a stream, without line ends.
 
-    A line that is too long is rejected before it is read completely.
+    A line that is too long raises an error before it is read completely.
     """
     number, rest = 1, bytearray()  # of the incomplete line
     is_first, is_mac = True, False
@@ -124,7 +119,7 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
 
 
 def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> list[str]:
-    """Return texts of the command line, checked like the lines of a file.
+    """Check the texts of a command line like the lines of a file. Return them as valid Unicode.
 
     Args:
         texts: Texts in which Python represents invalid UTF-8 by lone surrogates.
@@ -142,7 +137,7 @@ def is_blank(line: str) -> bool:
 
 
 def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
-    """Decode lines, which follow `before` earlier lines of the input."""
+    """Decode lines. `before` is the number of earlier lines of the input."""
     try:
         texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
         is_text = b"\0" not in b"".join(block)

@@ -1,5 +1,3 @@
-"""Child processes that cannot outlive this process."""
-
 from __future__ import annotations
 
 import os
@@ -15,10 +13,9 @@ GUARD = 'read -r _; kill -9 "-$0"'
 
 @contextmanager
 def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Start a program, and kill it and its children when the block ends or this process dies.
+    """Start a program. Kill it and its children when the block ends or this process dies.
 
-    The program ends even if this process is killed by SIGKILL. Options are those of
-    `subprocess.Popen`.
+    This holds even if SIGKILL ends this process. Options are those of `subprocess.Popen`.
     """
     with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:

@@ -1,11 +1,10 @@
 """Verified downloads of corpora, shared by all processes.
 
 Files are verified by a known SHA-256, of the file or of the members of an archive. If none is
-known, the SHA-256 of the first download is stored, and later downloads from the same URL must have
-the same content.
+known, the SHA-256 of the first download is stored, and later downloads from the same URL must match
+it.
 
-huggingface_hub's `http_get` resumes broken downloads and is already a dependency. pooch 1.9
-restarts them, has no lock between processes and unpacks tar files without a filter.
+This module uses huggingface_hub's `http_get`, which resumes broken downloads.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ class Remote:
 
     Attributes:
         path: Path in the corpus folder. `{config}` stands for the configuration's name, `{first}`
-            and `{second}` for the languages of a pair. An archive is unpacked beside this path.
+            and `{second}` for the languages of a pair. An archive is unpacked next to this path.
         url: URL, with the same placeholders as `path`.
         sha256: SHA-256 in hexadecimal, if known.
         size: Size in bytes, if known.
-        members: Checksums of members, for an archive whose own checksum is not known. Maps a glob
-            pattern to the SHA-256 and size of all matching members, concatenated in the order of
-            their paths.
+        members: Checksums of the members of an archive, by glob pattern, if the archive has no
+            known checksum. Each is the SHA-256 and size of all matching members, concatenated in
+            the order of their paths.
     """
 
     path: str
@@ -64,11 +63,10 @@ class Remote:
 
     @property
     def is_known(self) -> bool:
-        """Whether the content can be verified."""
+        """Whether the SHA-256 of the file or of its members is known."""
         return self.sha256 is not None or bool(self.members)
 
     def filled(self, config: str) -> Remote:
-        """Replace the placeholders for one configuration."""
         first, _, second = config.partition("-")
         names = {"config": config, "first": first, "second": second}
         return replace(self, path=self.path.format(**names), url=self.url.format(**names))
@@ -77,8 +75,8 @@ class Remote:
 def cache_folder() -> Path:
     """Return the folder of downloads and unpacked archives.
 
-    It is set by the environment variable PARAPHRASTIC_CACHE (default: `paraphrastic_hf` in
-    HF_HOME).
+    The environment variable PARAPHRASTIC_CACHE sets it. The default is `paraphrastic_hf` in
+    HF_HOME.
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
@@ -88,7 +86,7 @@ def cache_folder() -> Path:
 
 
 def fetch(remote: Remote, folder: Path) -> Path:
-    """Download a file to a corpus folder if it is missing, and unpack it if it is an archive.
+    """Download a file to a corpus folder if it is missing. Unpack it if it is an archive.
 
     Returns:
         Path of the file, or of the folder with the archive's members.
@@ -130,7 +128,7 @@ def _download(url: str, path: Path, name: str) -> None:
 
 
 def with_retries(request: Callable[[], T]) -> T:
-    """Make a huggingface_hub request, and repeat it up to three times if the server fails (5xx)."""
+    """Make a huggingface_hub request. Repeat it up to three times if the server fails (5xx)."""
     for attempt in range(TRIES - 1):
         try:
             return request()
@@ -165,7 +163,7 @@ def _check(remote: Remote, path: Path, target: Path) -> None:
 
 
 def _opened(remote: Remote, target: Path) -> Path:
-    """Return the file, or the folder with the archive's verified members."""
+    """Return the downloaded file, or the folder of an unpacked and verified archive."""
     if not is_archive(target):
         return target
     folder = target.with_name(target.name + ".unpacked")
@@ -198,7 +196,7 @@ def _first(target: Path) -> Path:
 
 
 def _first_sha256(remote: Remote, target: Path) -> str | None:
-    """Return the SHA-256 of the first download of an unverified file."""
+    """Return the stored SHA-256 of the first download of an unverified file, or None."""
     if remote.is_known or not _first(target).exists():
         return None
     first = read_json(_first(target))

@@ -35,22 +35,14 @@ SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 @contextmanager
 def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
-    """Yield a temporary path whose content replaces `path` at the end of the block.
+    """Yield a temporary path, ending in `.part`, that replaces `path` at the end of the block.
 
-    If the block raises an error, the temporary file is removed and `path` stays unchanged. A
-    temporary file of the same name, left by a killed process, is removed first.
+    If the block raises an error, the temporary file is removed and `path` stays unchanged.
 
     Args:
         path: File or folder to write or replace. Its parent must exist.
         is_shared: Use a unique temporary name, because other processes may write to the folder. If
             two processes write `path`, the last to finish wins.
-
-    Yields:
-        The temporary path, which ends in `.part` and does not exist yet.
-
-    Raises:
-        DiskError: If the disk is full or damaged.
-        OSError: If the folder is not writable.
 
     Example:
         >>> import tempfile
@@ -78,7 +70,6 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder with its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -87,7 +78,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Turn a system error while writing a file into an error that names the file."""
+    """Turn a system error in the block into an error of this package that names the file."""
     try:
         yield
     except OSError as error:
@@ -112,13 +103,11 @@ def _content_hash(path: str, *_status: object) -> str:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
     with replacing(path) as partial:
         partial.write_bytes(content)
 
 
 def _replace_folder(new: Path, target: Path) -> None:
-    """Move a folder to `target`. An existing folder at `target` is removed only afterwards."""
     old = new.with_name(new.name.removesuffix(".part") + OLD)
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
@@ -133,7 +122,7 @@ def _replace_folder(new: Path, target: Path) -> None:
 
 
 def output_file(path: str | Path) -> Path:
-    """Return the path of an output file, with links resolved."""
+    """Resolve the links in the path of an output file. Raise an error if it cannot be a file."""
     if not str(path):
         raise DataError("The name of the output file is empty")
     target = Path(os.path.realpath(path))
@@ -147,8 +136,8 @@ def output_file(path: str | Path) -> Path:
 def other_loader(directory: Path) -> str:
     """Return advice on loading a model directory that this package cannot read.
 
-    The advice names sentence-transformers only for a folder with `modules.json`: without this file,
-    sentence-transformers pools any model by the mean.
+    The advice names sentence-transformers only if `modules.json` exists. Without this file
+    sentence-transformers adds mean pooling to any model.
     """
     if (directory / MODULES).is_file():
         return "Load the model with sentence_transformers.SentenceTransformer"
@@ -156,7 +145,7 @@ def other_loader(directory: Path) -> str:
 
 
 def open_to_readers(path: Path) -> None:
-    """Give a file the default permissions. safetensors makes files readable only by their owner."""
+    """Give a file the default permissions, because safetensors makes files private."""
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
@@ -165,7 +154,7 @@ def open_to_readers(path: Path) -> None:
 def digest_of(
     folder: Path, files: Iterable[Path], hash_of: Callable[[Path], str] = content_hash
 ) -> str:
-    """Hash the names and contents of files in a folder. Return one SHA-256, in hexadecimal."""
+    """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal."""
     lines = (
         f"{path.relative_to(folder).as_posix()} {hash_of(path)}\n"
         for path in sorted(files)
@@ -182,15 +171,13 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write indented UTF-8 JSON atomically."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
     """Write `tokenizer.json` and a config, so that `AutoTokenizer` loads the tokenizer.
 
-    The config sets `split_special_tokens`, so that a literal `<pad>` or `<unk>` in a text is read
-    as ordinary characters.
+    The config sets `split_special_tokens`, so that a literal `<pad>` in a text is ordinary text.
     """
     write_bytes(directory / "tokenizer.json", tokenizer.to_str(pretty=True).encode("utf-8"))
     write_json(
@@ -208,7 +195,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 def visible_files(folder: Path, pattern: str) -> list[Path]:
     """Return the files in a folder that match a pattern, sorted.
 
-    Hidden files and folders and the `__MACOSX` folders of macOS archives are skipped.
+    Skips hidden files and folders, and the `__MACOSX` folders of macOS archives.
     """
     return sorted(
         path
@@ -231,5 +218,4 @@ def one_line(text: str) -> str:
 
 
 def tsv_line(*fields: str) -> str:
-    """Return fields as a line of a TSV file, with its line end."""
     return "\t".join(map(one_line, fields)) + "\n"

@@ -1,5 +1,3 @@
-"""Size limit for requests to a Space."""
-
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
@@ -9,7 +7,7 @@ MOST_BYTES = 4_000_000  # per request
 
 
 class Limited:
-    """ASGI app that answers requests above the limit with status 413, without reading the rest."""
+    """ASGI app that rejects requests above a size limit with status 413, before reading them."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app

@@ -1,8 +1,8 @@
 """Numbered lines of text files.
 
-Lines end in LF or CRLF, and other CR characters are text. In a file without LF, each CR ends a
-line. `text_lines` raises an error for a bad line, `io/pairs.py` skips it, and `io/blocks.py` keeps
-it.
+Lines end in LF or CRLF. Other CR characters are text, except in a file without LF, where each CR
+ends a line. `text_lines` raises an error for a bad line, `io/pairs.py` skips it, `io/blocks.py`
+keeps it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ TABLES = {".csv": "CSV", ".jsonl": "JSON", ".json": "JSON"}
 
 
 def open_lines(path: Path) -> BinaryIO:
-    """Open a file for reading bytes, unpacked if its name ends in .gz, .xz or .bz2."""
+    """Open a file for reading bytes. Files with the ending .gz, .xz or .bz2 are unpacked."""
     try:
         return cast(BinaryIO, PACKED.get(path.suffix, open)(path, "rb"))
     except OSError as error:
@@ -63,14 +63,13 @@ def open_lines(path: Path) -> BinaryIO:
 
 
 def table_kind(path: Path) -> str | None:
-    """Return `CSV` or `JSON` if a file's name, compressed or not, has that ending. Else return
-    None."""
+    """Return `CSV` or `JSON` by the ending of a file name, before .gz, .xz or .bz2. Else None."""
     name = path.with_suffix("") if path.suffix in PACKED else path
     return TABLES.get(name.suffix.lower())
 
 
 def refuse_table(path: str) -> None:
-    """Raise an error for a CSV or JSON file where lines of text are expected."""
+    """Raise an error for a CSV or JSON file, in place of lines of text."""
     kind = table_kind(Path(path))
     if kind is not None:
         raise DataError(
@@ -81,11 +80,7 @@ def refuse_table(path: str) -> None:
 
 
 def checked_start(head: bytes, name: object) -> bytes:
-    """Check the first bytes of a text, one line or more. Return them without a byte order mark.
-
-    Raises:
-        DataError: If the bytes are not UTF-8 text.
-    """
+    """Return the first bytes of a file without a byte order mark, if they are UTF-8 text."""
     marked = (each for mark, each in OTHER_ENCODINGS.items() if head.startswith(mark))
     encoding = next(marked, None)
     if encoding is None:
@@ -105,7 +100,6 @@ def ends_in_cr(head: bytes) -> bool:
 
 
 def refuse_other_files(head: bytes, name: object) -> None:
-    """Raise an error if the first bytes of a file are those of a format other than text."""
     for start, (what, advice) in OTHER_FILES.items():
         if re.match(start, head):
             raise DataError(
@@ -120,7 +114,7 @@ def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
 
 
 def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
-    """Do the same as `raw_lines` for an open file. `path` is used in messages."""
+    """Yield what `raw_lines` yields, from an open file. `path` is for messages."""
     number = 0
     while True:
         try:
@@ -140,7 +134,7 @@ def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None:
-    """Raise an error for a line, complete or not, that is too long for text."""
+    """Raise an error for a line above `LONGEST_LINE` bytes, complete or not."""
     if len(line) > LONGEST_LINE:
         raise DataError(
             f"{name}:{number} has more than {LONGEST_LINE:,} bytes. Expected lines of text. It "
@@ -149,7 +143,7 @@ def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
-    """Yield the number of each line, from 1, and its text, without the line end."""
+    """Yield the number of each line, from 1, and its text without the line end."""
     for number, raw in raw_lines(path):
         try:
             line = raw.decode(encoding).rstrip("\r\n")
@@ -174,8 +168,7 @@ def table_rows(
 
     Args:
         columns: Minimum number of columns in a row.
-        header: Text with which the first line must begin. This line is not a row. None for no
-            header.
+        header: Expected start of the first line, which is then not a row. None for no header.
     """
     for number, line in text_lines(path):
         if header is not None and number == 1:
@@ -194,7 +187,7 @@ def table_rows(
 
 
 def aligned_lines(first: Path, second: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield pairs of lines from two files with equally many lines."""
+    """Yield pairs of lines from two files, which must have equally many lines."""
     with closing(text_lines(first)) as left, closing(text_lines(second)) as right:
         number = 0
         for number, a in left:

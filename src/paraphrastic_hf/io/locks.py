@@ -1,5 +1,3 @@
-"""Lock on a folder for one process at a time."""
-
 from __future__ import annotations
 
 import logging
@@ -24,13 +22,8 @@ TRIES = 100  # other processes may remove the folder before it is locked
 def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> Iterator[None]:
     """Create a folder and lock it against other processes for the duration of the block.
 
-    Every command that keeps work in a folder, or writes several files to a folder, holds this lock.
-    Another process could otherwise mistake incomplete work for its own. If several processes train
-    together, only the main process locks.
-
-    The operating system locks the folder itself, without a lock file, and unlocks it when the
-    process ends. If the folder is empty at the end, it is removed. If the file system does not
-    support locks, a warning is logged and the folder is not locked.
+    If several processes train together, only the main process locks. An empty folder is removed at
+    the end. If the file system does not support locks, the folder stays unlocked, with a warning.
     """
     if not is_main:
         yield
@@ -46,7 +39,6 @@ def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> It
 
 
 def _lock(folder: Path, doing: str) -> int | None:
-    """Return an open and locked folder, or None if locks are not supported."""
     for left in reversed(range(TRIES)):
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,4 @@
-"""Markdown tables and escaping, as GitHub and the Hub render them.
-
-Pass text from other sources through `literal`, `code` or `bold`. `markdown_table` escapes its
-cells.
-"""
+"""Markdown tables and escaping, as GitHub and the Hub render them."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ RULES = {"l": "---", "r": "---:"}
 
 
 class Markdown(str):
-    """Text that is already Markdown, so it is not escaped again."""
+    """String that is already Markdown and needs no escaping."""
 
 
 def markdown_table(
@@ -21,8 +17,8 @@ def markdown_table(
 ) -> list[str]:
     """Return the lines of a table.
 
-    Cells are escaped by `literal` unless they are `Markdown`. Bars are escaped and white space is
-    collapsed, so that each row stays one line with one cell per column.
+    Cells are escaped by `literal` unless they are `Markdown`. In all cells, vertical bars are
+    escaped and white space is collapsed.
 
     Args:
         rows: Cells, one per column.
@@ -41,9 +37,7 @@ def markdown_table(
 
 
 def literal(text: str) -> Markdown:
-    """Escape text so that Markdown shows it literally, and collapse white space.
-
-    Underscores within words need no escape.
+    """Escape text so that Markdown shows it literally. Collapse white space.
 
     Example:
         >>> literal("5 * 3 | _x_ <b> [y](z)")
@@ -58,7 +52,7 @@ def literal(text: str) -> Markdown:
 
 
 def code(text: str) -> Markdown:
-    """Format text as inline code, and collapse white space.
+    """Format text as inline code. Collapse white space.
 
     Example:
         >>> code("a `b`")

@@ -1,8 +1,7 @@
 """Sentence pairs from TSV, CSV, JSON, parquet, aligned text files and saved datasets.
 
-`find_layout` finds the number of columns, the header and the two text columns from the first rows.
-Bad rows are skipped, counted by reason and reported with the positions of the first few. An error
-is raised only if too large a share of the rows is bad.
+`find_layout` detects the header and the two text columns from the first rows. Bad rows are skipped
+and counted. An error is raised only if too large a share of the rows is bad.
 """
 
 from __future__ import annotations
@@ -95,8 +94,9 @@ class RowReport:
             shown.append(place)
 
     def describe(self) -> str:
-        """Return, for example, `3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9); 1 with an
-        empty side (a.tsv:7)`."""
+        """Return text such as `3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9); 1 with a
+        NUL character (a.tsv:7)`.
+        """
         parts = [
             f"{count:,} {reason} ({', '.join(self.places[reason])})"
             for reason, count in self.bad.items()
@@ -104,11 +104,7 @@ class RowReport:
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
     def check(self, name: str, most: float | None = None) -> None:
-        """Raise an error for a source with too many bad rows. A single bad row is tolerated.
-
-        Args:
-            most: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
-        """
+        """Raise an error if the share of bad rows exceeds `most`. One bad row is always allowed."""
         bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         share = MAX_BAD_ROWS if most is None else most
         if (bad > 1 or not self.good) and bad > share * (self.good + bad):
@@ -124,11 +120,11 @@ class Wanted:
     """Columns to read from a table.
 
     Attributes:
-        columns: Text columns, by name or number from 1. None finds them automatically.
+        columns: Text columns, by name or number from 1. None detects them.
         beside: Further columns to read. Their cells follow the texts.
         prefer: Names of two columns. If a table has both, they are the text columns, in this order.
-        value: Column of the score or label. Its cell comes last. "" finds the column automatically,
-            None reads no value.
+        value: Column of the score or label, by name or number. Its cell comes last. "" detects the
+            column. None reads no value.
     """
 
     columns: Sequence[str] | None = None
@@ -145,7 +141,7 @@ class Layout(NamedTuple):
         has_header: Whether the first row is a header.
         taken: Indices of the wanted columns: the texts, then the other columns.
         value: Column of the score or label, if wanted and found.
-        more: Number of further columns that some rows have.
+        more: Number of additional columns that a row may have.
     """
 
     names: list[str]
@@ -161,7 +157,7 @@ class Layout(NamedTuple):
         return [row[place] for place in self.taken]
 
     def describe(self) -> str:
-        """Return, for example, `the texts are in columns 2 and 3`."""
+        """Return text such as `the texts are in columns 2 and 3`."""
         texts = " and ".join(self.names[place] for place in self.taken[:2])
         return f"the texts are in {'' if self.has_header else 'columns '}{texts}"
 
@@ -176,12 +172,12 @@ def find_layout(
 ) -> Layout:
     """Find the columns of a table from its first rows.
 
-    The number of columns is the one that most rows have. The first row is a header if it has known
-    names (`HEADERS`), two language codes, or text above a column of numbers. Without known names,
-    the texts are the first two columns of prose. Columns of numbers, ids and labels are skipped.
+    The table has as many columns as most rows. The first row is a header if it has known names
+    (`HEADERS`), two language codes, or text above a column of numbers. Without known names, the
+    texts are the first two columns of prose, as opposed to numbers, ids and labels.
 
     Args:
-        header: Whether the first row names the columns. None to detect it.
+        header: Whether the first row names the columns. None detects it.
         texts: Indices of columns that may hold text. None for all columns.
     """
     if not rows:
@@ -250,8 +246,7 @@ def _find_texts(
     texts: Sequence[int] | None,
     beside: Sequence[int],
 ) -> list[int]:
-    """Return the indices of the two text columns, found by the column names or else by the
-    cells."""
+    """Return the indices of the two text columns, found by column names or else by cells."""
     plain = list(map(_plain, names))
     if wanted.prefer and set(map(_plain, wanted.prefer)) <= set(plain):
         return [plain.index(_plain(each)) for each in wanted.prefer]
@@ -282,7 +277,7 @@ def _find_texts(
 
 
 def _are_numbered(columns: Sequence[_Column], has_names: bool) -> bool:
-    """Return whether one of two columns holds numbers or ids, and the other texts."""
+    """Return whether one of two columns has numbers or ids and the other has texts."""
     for one, other in zip(columns, columns[::-1], strict=True):
         if one.has_numbers and has_names and not other.has_numbers:
             return True
@@ -296,9 +291,9 @@ def _find_value(
 ) -> str | None:
     """Find the column of scores or labels.
 
-    The candidates are, in this order: a column with a known name, the first column of numbers after
-    the texts, the last column of numbers (not ids) before the texts, a column with few distinct
-    values.
+    It is the first match in this list: a column with a known name, the first column of numbers
+    after the texts, the last column of numbers (not ids) before the texts, a column with few
+    distinct values.
     """
     plain = list(map(_plain, names))
     for known in VALUES:
@@ -314,7 +309,6 @@ def _find_value(
 
 
 def _place(names: Sequence[str], column: Any, name: str) -> int:
-    """Return the index of a column, given its name or its number from 1."""
     wanted = str(column)
     if wanted in names:
         return names.index(wanted)
@@ -339,7 +333,7 @@ def names_columns(row: Sequence[str]) -> bool:
 
 
 def _codes(names: Sequence[str]) -> list[int]:
-    """Return the indices of names that are language codes. A region, as in pt-BR, is allowed."""
+    """Return the indices of names that are language codes, with or without a region (pt-BR)."""
     codes = [re.split("[-_]", name.strip().casefold())[0] for name in names]
     found = {code: place for place, code in enumerate(codes) if code in LANGUAGES}
     return [place for code, place in found.items() if code != "id" or len(found) == 2]
@@ -362,7 +356,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class PairTable:
-    """Good pairs of a table in file order. Scores or labels, if any, are strings."""
+    """Good pairs of a table in file order. `values` are scores or labels, as strings."""
 
     pairs: list[Pair]
     values: list[str] | None
@@ -377,9 +371,9 @@ def read_table(
 ) -> PairTable:
     """Read the pairs of a table, with scores or labels if the table has any.
 
-    Columns are given by name or by number from 1. If `columns` is None, the text columns are found
-    automatically. If `value` is "", the column of scores or labels is found automatically. If it is
-    None, no value is read.
+    Args:
+        columns: The two text columns, by name or number from 1. None detects them.
+        value: Column of scores or labels, by name or number. "" detects it. None reads no value.
     """
     layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
@@ -401,7 +395,7 @@ def read_pairs(
 ) -> list[Pair]:
     """Return the good sentence pairs of one source, in file order.
 
-    The arguments are those of `iterate_rows`, and the options those of `clean_pairs`.
+    Takes the arguments of `iterate_rows` and the options of `clean_pairs`.
     """
     rows = iterate_rows(path, second=second, columns=columns)
     return clean_pairs(rows, name=str(path), **options)
@@ -419,11 +413,11 @@ def clean_pairs(
     seed: int = 1,
     beside: int = 0,
 ) -> list[Any]:
-    """Return the good pairs among the rows of a source, in order, as tuples of texts.
+    """Return the good pairs of a source, in order, as tuples of texts.
 
     Args:
         rows: Rows from `iterate_rows` or `rows_of_dataset`.
-        max_pairs: Maximum number of pairs. If there are more, they are sampled at random.
+        max_pairs: Maximum number of pairs. A larger source is sampled at random.
         bad_rows: `skip` bad rows with a warning, or `refuse` them with an error.
         max_bad_rows: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
     """
@@ -464,7 +458,7 @@ def good_rows(
     max_bad_rows: float | None = None,
     report: RowReport | None = None,
 ) -> Iterator[list[str]]:
-    """Yield the good rows, with stripped cells, and log a warning that counts the bad rows.
+    """Yield the good rows, with stripped cells. At the end, warn with counts of the bad rows.
 
     Args:
         rows: Rows from `iterate_rows`.
@@ -501,14 +495,14 @@ def iterate_rows(
     beside: Sequence[Any] = (),
     prefer: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """Yield `(place, cells)` for each good row of a source and `(place, reason)` for each bad one.
+    """Yield `(place, cells)` for each good row of a source and `(place, reason)` for each bad row.
 
     Args:
         path: TSV, CSV, JSON Lines, JSON or parquet file, text file (with `second`), folder of
             parquet files, or folder that `Dataset.save_to_disk` wrote. Files may end in .gz, .xz or
             .bz2.
-        second: Text file with the other side of each line of `path`.
-        columns: The two text columns, by name or number from 1. None finds them with `find_layout`.
+        second: Text file aligned with `path`: line i translates or paraphrases line i of `path`.
+        columns: The two text columns, by name or number from 1. None detects them (`find_layout`).
     """
     if second is not None:
         yield from _aligned_rows(Path(path), Path(second))
@@ -559,7 +553,7 @@ def _csv_has_header(row: Sequence[str], name: str, wanted: Wanted) -> bool:
 
 
 def has_named_columns(path: Path) -> bool:
-    """Return whether a source has named columns: saved datasets, parquet, CSV and JSON files."""
+    """Return whether a source always has column names: saved datasets, parquet, CSV and JSON."""
     return path.is_dir() or path.suffix == ".parquet" or table_kind(path) is not None
 
 
@@ -572,8 +566,7 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _decoded(raw: bytes) -> tuple[str, str | None]:
-    """Return the text of a line without its line end, and the reason why the line is bad, or
-    None."""
+    """Return the text of a line without its line end, and the reason if the line is bad."""
     if b"\0" in raw:
         return "", NUL
     try:
@@ -663,8 +656,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 def _opened_quote(lines: Sequence[str], number: int) -> int:
     """Return the line number at which the last quote was opened.
 
-    Args:
-        number: Line number of the first of `lines`.
+    `number` is the line number of the first of `lines`.
     """
     opened, is_open = number, False
     for place, line in enumerate(lines, number):
@@ -704,7 +696,7 @@ def rows_of_dataset(
     """Yield the rows of a `datasets.Dataset` or an iterable of mappings. None becomes empty text.
 
     Args:
-        columns: The two text columns. None finds them with `find_layout`.
+        columns: The two text columns. None detects them (`find_layout`).
     """
     if isinstance(dataset, Mapping):
         raise DataError(
@@ -715,7 +707,7 @@ def rows_of_dataset(
 
 
 def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a dataset, which must be mappings."""
+    """Yield the rows of a dataset. Raise an error for a row that is not a mapping."""
     for row in rows:
         if not isinstance(row, Mapping):
             shown = repr(row)[:60]
@@ -803,7 +795,6 @@ def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _open_parquet(files: Sequence[Path], name: str, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
-    """Return the layout and the rows of parquet files, in the order given."""
     import pyarrow.parquet as pq
 
     def rows(columns: Sequence[str], size: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -838,7 +829,7 @@ def _within(sides: list[str], min_words: int, max_words: int | None) -> bool:
 def _sample(
     rows: Iterable[list[str]], most: int | None, choice: random.Random, columns: int
 ) -> list[tuple[str, ...]]:
-    """Sample rows uniformly (reservoir sampling), restoring file order."""
+    """Sample rows uniformly (reservoir sampling) and restore their order."""
     if most is None:
         return [tuple(row[:columns]) for row in rows]
     kept: list[tuple[int, tuple[str, ...]]] = []

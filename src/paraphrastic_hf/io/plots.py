@@ -1,4 +1,4 @@
-"""One style for all plots: colors, titles, legends, ticks and units."""
+"""Shared style of all plots: colors, titles, legends, ticks and units."""
 
 from __future__ import annotations
 
@@ -71,8 +71,7 @@ def style(
 ) -> None:
     """Style a panel. Call this after the data are drawn and the scales are set.
 
-    If several curves have labels, a legend is added to the right of the panel. A single label
-    becomes the title.
+    Several labeled curves get a legend to the right of the panel. A single label becomes the title.
 
     Args:
         grid: Axes that have grid lines.
@@ -123,11 +122,7 @@ def bars(
     title: str = "",
     **options: Any,
 ) -> None:
-    """Draw horizontal bars with their values, the first on top.
-
-    Args:
-        options: Options of `barh`. `xerr` has the lengths of error bars, (2, bars).
-    """
+    """Draw horizontal bars with their values, the first bar on top. Takes options of `barh`."""
     places = range(len(names))
     highest = max(map(abs, values), default=0)
     decimals = 2 if highest < 10 else 1 if highest < 100 else 0
@@ -159,11 +154,8 @@ def lines(
 ) -> None:
     """Draw a line with points for each curve, given as x and y values by name.
 
-    Curves of a single point become bars.
-
-    Args:
-        log: Whether the x axis is logarithmic if it spans a factor of ten.
-        options: Options of `style`.
+    Curves of a single point become bars. With `log`, the x axis is logarithmic if the x values span
+    a factor of ten. Takes options of `style`.
     """
     if curves and all(len(x) == 1 for x, _ in curves.values()):
         heights = [y[0] for _, y in curves.values()]
@@ -188,8 +180,7 @@ def heat_map(
     label: str,
     texts: Sequence[Sequence[str]],
 ) -> None:
-    """Draw a matrix with blue cells for values above 0, red cells for values below 0, and a text in
-    each cell, which may be empty."""
+    """Draw a matrix. Cells are blue above 0 and red below 0, with the given texts."""
     most = float(np.nanmax(np.abs(values))) or 1.0
     image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
     for (row, column), value in np.ndenumerate(values):

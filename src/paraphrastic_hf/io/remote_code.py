@@ -2,7 +2,7 @@
 
 With `trust_remote_code=True`, transformers imports files from the model's folder. Each module of
 this package that a class needs is written as `paraphrastic_<folder>_<module>.py` with relative
-imports. If the class was itself loaded from such files, they are copied.
+imports.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
 
     Returns:
         The reference for `auto_map`, such as
-        `paraphrastic_models_encoders_averaging.AveragingModel`. For a class defined elsewhere, such
-        as in a notebook, return None and write nothing.
+        `paraphrastic_models_encoders_averaging.AveragingModel`. None, without files, for a class
+        defined elsewhere, such as in a notebook.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -42,9 +42,9 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
 
 
 def rewrite_code(name: str, directory: Path) -> bool:
-    """Replace a file written by `write_remote_code`, and the files it imports, by the current code.
+    """Update a file written by `write_remote_code`, and the files it imports, to the current code.
 
-    Return False and write nothing if this package has no file of that name.
+    Returns False and writes nothing if this package has no file of that name.
     """
     package = Path(__file__).parents[1]
     for path in package.rglob("*.py"):
@@ -56,7 +56,6 @@ def rewrite_code(name: str, directory: Path) -> bool:
 
 
 def _write_modules(module: str, directory: Path) -> None:
-    """Write a module and all modules of this package that it imports."""
     pending, written = [module], set()
     while pending:
         name = pending.pop()
@@ -74,7 +73,7 @@ def flat_name(module: str) -> str:
 
 @cache  # repeated saving parses each module only once
 def make_relative(source: str) -> tuple[str, tuple[str, ...]]:
-    """Make the imports from this package in a module's source relative.
+    """Make the imports from this package in a source text relative.
 
     Returns:
         The new source, and the names of the imported modules.

@@ -1,7 +1,4 @@
-"""Uploads to the Hub, for `publish`, `push_to_hub` and `data export --push`.
-
-Files with secrets or absolute paths of this machine are rejected.
-"""
+"""Uploads to the Hub, after a search for secrets and absolute paths of this machine."""
 
 from __future__ import annotations
 
@@ -61,8 +58,8 @@ CONTROLS = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")  # they do not occur in
 def find_leaks(folder: str | Path) -> list[str]:
     """List secrets and absolute paths in the files of a folder, with file and line.
 
-    Every file is read. Binary files are searched only for access tokens, and vocabularies only for
-    secrets. Only the first eight characters of a secret are shown.
+    Only the first eight characters of a secret are shown. Binary files are searched only for access
+    tokens, and vocabularies only for secrets.
     """
     leaks = []
     for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
@@ -118,8 +115,7 @@ class Destination:
     """Target of an upload.
 
     Attributes:
-        repository: Name such as `someone/model`. Without an owner, it belongs to the account of the
-            token.
+        repository: Name such as `someone/model`. The default owner is the account of the token.
         kind: `model`, `dataset` or `space`.
         private: Visibility of a new repository. None uses the account's default.
         must_be_private: Reject an existing public repository.
@@ -142,7 +138,6 @@ class Destination:
 
 
 def check_name(repository: str) -> None:
-    """Raise an error for an invalid repository name, without network access."""
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
@@ -154,12 +149,10 @@ def check_name(repository: str) -> None:
 def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str:
     """Upload files in one commit, after checking the token and the repository.
 
-    A repeated call does not send large files again.
-
     Args:
         gather: Function that takes an empty folder and the repository name, and writes the files to
-            upload. It returns patterns. Remote files that match a pattern and are not in the folder
-            are deleted.
+            upload. It returns patterns of obsolete files: remote files that match a pattern are
+            deleted unless the folder contains them.
 
     Returns:
         URL of the commit or pull request.
@@ -172,7 +165,7 @@ def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str
 
 
 def _checked(to: Destination) -> tuple[str, bool]:
-    """Return the full name of a repository and whether it exists."""
+    """Return the full name of a repository, and whether it exists."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -227,7 +220,7 @@ def _send(folder: Path, to: Destination, exists: bool, stale: Sequence[str]) -> 
 def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
     """Copy files of a folder to the same relative paths in another folder.
 
-    The folder may be a snapshot in the cache of huggingface_hub, with files that link to `blobs`.
+    Links out of the folder raise an error, except links to `blobs` in the cache of huggingface_hub.
     """
     inside = [folder.resolve()]
     if folder.resolve().parent.name == "snapshots":
@@ -256,7 +249,6 @@ def refuse_leaks(folder: str | Path) -> None:
 
 @contextmanager
 def _explained(repository: str) -> Iterator[None]:
-    """Turn an error of huggingface_hub into an error with a short message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
 
@@ -283,7 +275,6 @@ def _explained(repository: str) -> Iterator[None]:
 
 
 def _status(error: BaseException | None) -> int:
-    """Return the HTTP status behind an error. 0 without a response."""
     while error is not None:
         status = getattr(getattr(error, "response", None), "status_code", None)
         if status:

@@ -1,5 +1,6 @@
 """Comparison of two systems: score distributions, ties, and segments on which SIM and BLEU disagree
-(thesis, 7.5.1 and 7.7)."""
+(thesis, 7.5.1 and 7.7).
+"""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ MEASURES = ("SimiLE", "SIM", "BLEU")
 
 @dataclass(frozen=True)
 class Ties:
-    """How finely a metric separates the hypotheses of a list (thesis, 7.5.1).
+    """Share of hypotheses with different scores, and mean difference (thesis, 7.5.1).
 
     Attributes:
-        pairs: Number of pairs of hypotheses from the same list, over all lists.
-        unequal: Share of the pairs with different scores, 0 to 1.
-        difference: Mean absolute difference of the two scores of a pair, 0 to 100.
+        pairs: Number of pairs of hypotheses in the same list, over all lists.
+        unequal: Share of these pairs with different scores, 0 to 1.
+        difference: Mean absolute difference between the scores of a pair, 0 to 100.
     """
 
     pairs: int
@@ -35,16 +36,16 @@ class Ties:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The scores of two systems on the same segments, on a scale of 0 to 100.
+    """Scores of two systems on the same segments, 0 to 100.
 
     Attributes:
-        hypotheses: The outputs of each system, one for each segment.
-        references: The list of references of each segment.
-        scores: The scores of both systems, (2, segments), for each of `MEASURES`.
-        ties: The ties of each measure, within n-best lists if given, else between the two systems.
+        hypotheses: Outputs of each system, one per segment.
+        references: List of references of each segment.
+        scores: Scores of both systems, (2, segments), by measure (`MEASURES`).
+        ties: Ties by measure, within n-best lists if given, else between the two systems.
         is_nbest: Whether n-best lists were given.
-        listed: The scores of all hypotheses in the lists, (hypotheses,), for each measure.
-        signature: The settings that the SimiLE scores depend on.
+        listed: Scores of all hypotheses in the n-best lists, (hypotheses,), by measure.
+        signature: Settings of the SimiLE scores.
     """
 
     names: tuple[str, str]
@@ -57,14 +58,14 @@ class Comparison:
     signature: str
 
     def change(self, measure: str) -> np.ndarray:
-        """Return the second system's scores minus the first's, (segments,)."""
+        """Return the scores of the second system minus those of the first, (segments,)."""
         return np.asarray(self.scores[measure][1] - self.scores[measure][0])
 
     def order(self) -> np.ndarray:
-        """Sort segments by |change of BLEU| - |change of SIM|, largest first (thesis, 7.7).
+        """Return the indices of segments with different outputs, sorted for the report,
+        (differing,).
 
-        Returns:
-            Indices of the segments with different outputs, (differing,).
+        The sort key is |change of BLEU| - |change of SIM|, descending (thesis, 7.7).
         """
         differs = [a != b for a, b in zip(*self.hypotheses, strict=True)]
         statistic = np.abs(self.change("BLEU")) - np.abs(self.change("SIM"))
@@ -83,13 +84,13 @@ def compare(
     """Score two systems by SimiLE, SIM and sentence BLEU.
 
     Args:
-        bleu: Function that returns segment BLEU, 0 to 100 (`metrics/matching.py`).
+        bleu: Function that returns the BLEU of each segment, 0 to 100 (`metrics/matching.py`).
         names: Distinct names of the two systems.
-        nbest: N-best list of each segment, among which ties are counted. If None, ties are counted
-            between the outputs of the two systems.
+        nbest: N-best list of each segment, for counting ties. If None, ties are counted between the
+            outputs of the two systems.
     """
     if names[0] == names[1]:
-        raise DataError(f"The systems need different names, but both are {names[0]!r}")
+        raise DataError(f"Give the two systems different names, got {names[0]!r} twice")
     checked = [checked_segments(hypotheses, references) for hypotheses in systems]
     lists = checked[0][1]
     first, second = (hypotheses for hypotheses, _ in checked)
@@ -139,11 +140,11 @@ def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
 
 
 def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]]:
-    """Read n-best lists, and return the hypotheses of each segment in file order.
+    """Read n-best lists. Return the hypotheses of each segment in file order.
 
-    The first line determines the format. Moses writes `number ||| hypothesis ||| ...`, with
-    segments numbered from 0. `paraphrastic translate --outputs N` writes
-    `number<tab>score<tab>hypothesis`, with segments numbered from 1.
+    The first line determines the format. Moses writes `number ||| hypothesis ||| ...` and counts
+    segments from 0. `paraphrastic translate --outputs N` writes `number<tab>score<tab>hypothesis`
+    and counts from 1.
 
     Example:
         >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")

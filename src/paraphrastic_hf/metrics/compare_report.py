@@ -28,14 +28,13 @@ def write_comparison(
     count: int = 10,
     bleu: Sequence[CorpusBleu] = (),
 ) -> list[Path]:
-    """Write compare.md, compare.json, segments.tsv, scores.png and changes.png, and return the
-    paths.
+    """Write compare.md, compare.json, segments.tsv, scores.png and changes.png. Return their paths.
 
     Args:
         systems: Corpus scores of the two systems, from `compare_systems`.
-        folder: Output folder. It is created if needed.
-        count: Number of segments to show from either end of `comparison.order()`.
-        bleu: Corpus BLEU of the two systems, from `compare_bleu`, if wanted.
+        folder: Output folder, created if missing.
+        count: Number of segments to show from each end of `comparison.order()`.
+        bleu: Corpus BLEU of the two systems, from `compare_bleu`. Empty to omit it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = ("compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png")
@@ -52,7 +51,6 @@ def write_comparison(
 def comparison_values(
     comparison: Comparison, systems: list[SystemScores], bleu: Sequence[CorpusBleu] = ()
 ) -> dict[str, Any]:
-    """Return the figures of the report as plain values, for JSON."""
     return {
         "systems": [system.to_dict() for system in systems],
         "corpus_bleu": {
@@ -81,8 +79,7 @@ def comparison_markdown(
     plots: bool,
     bleu: Sequence[CorpusBleu] = (),
 ) -> str:
-    """Return the report as Markdown, with `count` segments from either end of
-    `comparison.order()`."""
+    """Return the report as Markdown, with `count` segments from each end of `order()`."""
     first, second = comparison.names
     lines = [f"# {literal(first)} and {literal(second)}", "", "Scores x 100.", ""]
     columns = ["system", "SimiLE", "p", "SIM", "p", "mean sentence BLEU"]
@@ -139,7 +136,6 @@ def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """Shorten a long text for a table cell. segments.tsv has the whole text."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ..."
 
 
@@ -159,7 +155,7 @@ def _write_segments(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_scores(comparison: Comparison, path: Path) -> None:
-    """Plot histograms of the scores of all hypotheses, as Figure 11 of the thesis."""
+    """Plot histograms of all scores, as in Figure 11 of the thesis."""
     figure = new_figure(12, 3.4)
     panels = figure.subplots(1, 3, sharey=True)
     for panel, name, color in zip(panels, MEASURES, COLORS, strict=False):
@@ -171,8 +167,7 @@ def _plot_scores(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_changes(comparison: Comparison, path: Path) -> None:
-    """Plot a point for each segment: the change of SIM and BLEU from the first to the second
-    system."""
+    """Plot each segment's change of BLEU against its change of SIM, from first to second system."""
     figure = new_figure(6, 5)
     axes = figure.add_subplot()
     axes.scatter(

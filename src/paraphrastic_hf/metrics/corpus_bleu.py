@@ -1,8 +1,7 @@
 """Corpus BLEU with confidence intervals (Koehn, 2004, section 3) and significance tests.
 
-Corpus BLEU is not a mean over segments: it is computed from counts of n-grams, matching n-grams and
-tokens that are summed over all segments. Resampling and exchanging outputs therefore work on the
-counts of each segment.
+Corpus BLEU is computed from counts of n-grams and tokens summed over all segments. It is not a mean
+of segment scores, so resampling works on the counts of each segment.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ class CorpusBleu:
 
     Attributes:
         bleu: Corpus BLEU with its 95 % interval, 0 to 100.
-        p_value: Two-sided p-value of the difference from the first system. None for the first
-            system.
+        p_value: Two-sided p-value of the difference to the first system. None for the first system.
         samples: Number of resamples for the interval.
     """
 
@@ -36,12 +34,11 @@ class CorpusBleu:
 
 
 def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return the statistics of BLEU for each segment, with sacrebleu's 13a tokens.
+    """Count n-grams for BLEU in each segment, with sacrebleu's 13a tokens.
 
     Returns:
-        Counts, (segments, 10): length of the hypothesis, length of the closest reference, the
-        number of matching n-grams of one to four tokens, and the number of all n-grams of one to
-        four tokens.
+        (segments, 10): length of the hypothesis, length of the closest reference, numbers of
+        matching n-grams (n = 1 to 4), numbers of all n-grams (n = 1 to 4).
 
     Example:
         >>> bleu_counts(["a b c"], [["a b d e"]]).tolist()
@@ -49,7 +46,7 @@ def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     """
     from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]
 
-    metric = BLEU(effective_order=True)  # this changes the scores of segments, not the counts
+    metric = BLEU(effective_order=True)  # does not affect the counts
     found = [
         metric.sentence_score(h, list(rs)) for h, rs in zip(hypotheses, references, strict=True)
     ]
@@ -57,7 +54,7 @@ def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
 
 
 def bleu_of_counts(counts: np.ndarray) -> np.ndarray:
-    """Return the BLEU of corpora, 0 to 100, as sacrebleu computes it with exponential smoothing.
+    """Compute the BLEU of corpora, 0 to 100, like sacrebleu with exponential smoothing.
 
     Args:
         counts: `bleu_counts` summed over segments, (..., 10).
@@ -85,13 +82,12 @@ def compare_bleu(
     samples: int = 1000,
     seed: int = 1,
 ) -> list[CorpusBleu]:
-    """Score systems by corpus BLEU, each with an interval and the significance of its difference
-    from the first.
+    """Return the corpus BLEU of each system, with intervals and p-values against the first system.
 
     Args:
-        samples: Number of resamples for the intervals, and of exchanges for the p-values of more
-            than 20 segments, 1 or more.
-        seed: Seed of the draws, 0 or more. The same segments are drawn for all systems.
+        samples: Number of resamples for the intervals, 1 or more. Also the number of permutations
+            for p-values with more than 20 segments.
+        seed: Seed of the random draws, 0 or more. All systems share the drawn segments.
     """
     lists = [[each] if isinstance(each, str) else list(each) for each in references]
     counts = [bleu_counts(hypotheses, lists).astype(np.float64) for _, hypotheses in systems]

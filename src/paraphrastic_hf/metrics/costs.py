@@ -1,7 +1,7 @@
 """Costs of minimum risk training: 1 minus a score from 0 to 1 (thesis, 7.3).
 
-A cost function takes a list of candidates for each reference. It encodes each reference, or cuts it
-into n-grams, only once. SIM and SimiLE need one call of the encoder for all lists.
+A cost function takes a list of candidates for each reference, so that each reference is encoded
+only once.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ class Cost(Protocol):
     """Base class of costs, which compare candidates with the reference of their list."""
 
     @property
-    def signature(self) -> str:
-        """Return the settings that the costs depend on."""
+    def signature(self) -> str: ...
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Return one finite cost for each candidate, list after list, (candidates,).
+        """Return one finite cost per candidate, list after list, (candidates,).
 
         Args:
             lists: Candidates for each reference. A list may be empty.
@@ -49,9 +48,8 @@ class Cost(Protocol):
 class SemanticCost:
     """The cost 1 - SimiLE, or 1 - SIM, of each candidate, 0 to 2 (thesis, 7.2.1 and 7.3).
 
-    The scorer's `penalty` selects a variant of the thesis. `both` is SimiLE. `none` is SIM, which
-    makes translations longer. `excess` penalizes only long translations, which makes translations
-    shorter.
+    The `penalty` of the scorer selects a variant of the thesis: `both` is SimiLE, `none` is SIM,
+    and `excess` penalizes only long translations.
     """
 
     def __init__(self, scorer: SimileScorer) -> None:
@@ -62,7 +60,7 @@ class SemanticCost:
         return self.scorer.signature()
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        flat, numbers = _flat(lists, references)
+        flat, numbers = _flat(lists)
         # Candidates and references often repeat. Each distinct text is encoded once.
         texts, places = _distinct([*flat, *references])
         embedded = self.scorer.embed(texts)
@@ -75,8 +73,7 @@ class SemanticCost:
 
 
 class BleuCost:
-    """The cost 1 - BLEU of each candidate, 0 to 1, with add-one smoothing for n-grams of several
-    words (thesis, 7.3)."""
+    """The cost 1 - BLEU of each candidate, 0 to 1, with add-one smoothing (thesis, 7.3)."""
 
     signature = "bleu|smooth:add-1|tok:13a|case:mixed"
 
@@ -97,7 +94,7 @@ class ChrfCost:
 
 
 class MeanCost:
-    """The mean of several costs. For BLEU and SimiLE the thesis calls it Half (7.4.2)."""
+    """Mean of several costs. The mean of BLEU and SimiLE is Half in the thesis (7.4.2)."""
 
     def __init__(self, costs: Sequence[Cost]) -> None:
         self.costs = costs
@@ -114,7 +111,7 @@ class FunctionCost:
     """A cost from any function that scores candidates against references.
 
     Args:
-        limits: Lowest and highest score of the function. Scores are rescaled to the range 0 to 1.
+        limits: Lowest and highest score of the function, which are rescaled to 0 and 1.
 
     Example:
         >>> share = lambda ours, theirs: [float(a == b) for a, b in zip(ours, theirs)]
@@ -141,7 +138,7 @@ class FunctionCost:
         return self.name
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        flat, numbers = _flat(lists, references)
+        flat, numbers = _flat(lists)
         if not flat:
             return np.empty(0)
         try:
@@ -186,18 +183,19 @@ def make_cost(
     limits: Sequence[float] = (0.0, 1.0),
     higher_is_better: bool = True,
 ) -> Cost:
-    """Return the cost for the name of a metric.
+    """Return the cost for a metric, given by name.
 
     Args:
         metric: One of `METRICS`. `half` is the mean of `bleu` and `simile`.
-        model: The model of SIM and SimiLE, as `SimileScorer` takes it.
-        similarity: `sentences` (7.2.1) or `windows`, as `SimileScorer` takes it.
+        model: Model of SIM and SimiLE, as in `SimileScorer`.
+        similarity: `sentences` (7.2.1) or `windows`, as in `SimileScorer`.
         alpha: Weight of the length penalty, 0 or more.
-        penalty: Length penalty of `simile` and `half`, as `SimileScorer` takes it.
-        name: For `function`, `module:function`. For `evaluate`, a name that `evaluate.load` takes.
-        field: For `evaluate`, the key of the result that holds a score for each candidate. It may
-            be None if only one key does.
-        options: For `evaluate`, further arguments of `compute`, such as {"lang": "en"}.
+        penalty: Length penalty of `simile` and `half`, as in `SimileScorer`.
+        name: For `function`, `module:function`. For `evaluate`, the name to pass to
+            `evaluate.load`.
+        field: For `evaluate`, the key of the result with one score per candidate. It may be None if
+            only one key qualifies.
+        options: For `evaluate`, more arguments of `compute`, such as {"lang": "en"}.
         limits: Lowest and highest score of a `function` or `evaluate` metric.
 
     Example:
@@ -210,8 +208,8 @@ def make_cost(
         raise RecipeError(f"cost.metric must be one of {', '.join(METRICS)}, got {metric!r}")
     if (name is None) == (metric in ("function", "evaluate")):
         raise RecipeError(
-            "cost.name is required with cost.metric function or evaluate, and must be omitted "
-            f"with others, got {name!r} for {metric}"
+            "cost.name must be given for cost.metric function and evaluate, and omitted for other "
+            f"metrics, got {name!r} for {metric}"
         )
     scale: dict[str, Any] = {"limits": limits, "higher_is_better": higher_is_better}
     if metric == "function":
@@ -244,7 +242,7 @@ def _evaluate(
         if field is None and len(numbers) == 1:
             return next(iter(numbers.values()))
         if field not in numbers:
-            known = ", ".join(numbers) or "none, because it scores only whole corpora"
+            known = ", ".join(numbers) or "none (it has no scores of single texts)"
             raise DataError(
                 "cost.field must name a list of one score per candidate in the result of "
                 f"{name}, got {field!r}. Available: {known}"
@@ -254,14 +252,13 @@ def _evaluate(
     return score
 
 
-def _flat(lists: Lists, references: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return all candidates, and the index of each candidate's list."""
+def _flat(lists: Lists) -> tuple[list[str], np.ndarray]:
+    """Return the candidates of all lists, and the index of each candidate's list."""
     numbers = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     return [text for each in lists for text in each], numbers
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct texts, and the index of each given text among the distinct texts."""
     places: dict[str, int] = {}
     found = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64)
     return list(places), found
@@ -273,6 +270,6 @@ def _each(
     cut: Callable[[str], Any],
     score: Callable[[Any, Any], float],
 ) -> np.ndarray:
-    flat, numbers = _flat(lists, references)
+    flat, numbers = _flat(lists)
     theirs = [cut(text) for text in references]
     return np.array([1.0 - score(cut(t), theirs[n]) for t, n in zip(flat, numbers, strict=True)])

@@ -1,5 +1,6 @@
-"""Copies the SimiLE metric (thesis, 7.2.1) to the folder in which `evaluate.load("simile")` looks,
-or to a folder that can be uploaded as a Hub Space."""
+"""Copies the SimiLE metric (thesis, 7.2.1) to the folder of `evaluate.load("simile")` or to a Hub
+Space.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +17,18 @@ SPACE_FILES = ("simile.py", "README.md", "app.py", "requirements.txt")
 
 
 def modules_cache() -> Path:
-    """Return the module cache of `evaluate`, from the environment variables that it reads."""
+    """Return the folder in which `evaluate` looks for modules, from its environment variables."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", os.path.join(cache, "huggingface"))
     return Path(os.environ.get("HF_MODULES_CACHE", os.path.join(home, "modules"))).expanduser()
 
 
 def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Install the metric so that `evaluate` finds it, and return the path of the installed file.
+    """Install the metric for `evaluate.load("simile")`. Return the path of the installed file.
 
     Args:
-        cache: The module cache. If None, the cache of `evaluate`, which depends on the environment
-            variables HF_MODULES_CACHE, HF_HOME and XDG_CACHE_HOME.
+        cache: Folder in which `evaluate` looks for modules. None means its default folder, set by
+            the environment variables HF_MODULES_CACHE, HF_HOME and XDG_CACHE_HOME.
     """
     script = SCRIPT.read_bytes()
     root = modules_cache() if cache is None else Path(cache)
@@ -44,7 +45,7 @@ def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
 
 
 def export_space(folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the files of a Hub Space (module, card, page, requirements) and return their paths."""
+    """Write the files of a Hub Space: module, card, page, requirements. Return their paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in SPACE_FILES:

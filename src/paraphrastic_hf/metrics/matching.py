@@ -1,5 +1,4 @@
-"""Metrics of other libraries that match words or characters, to compare with SimiLE (thesis,
-7.2.1, Table 66)."""
+"""Metrics of other libraries that compare words or characters (thesis, Table 66)."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ SegmentScores = Callable[[Sequence[str], Sequence[Sequence[str]]], np.ndarray]
 
 
 def sentence_bleu(progress: bool = False) -> SegmentScores:
-    """Return a function that computes sacrebleu's sentence BLEU, 0 to 100 (13a tokens, exponential
-    smoothing)."""
+    """Return a function that computes sentence BLEU, 0 to 100, with sacrebleu's defaults."""
     from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]  # pip install 'paraphrastic-hf[compare]'
 
     metric = BLEU(effective_order=True)
@@ -24,7 +22,7 @@ def sentence_bleu(progress: bool = False) -> SegmentScores:
 
 
 def chrf(progress: bool = False) -> SegmentScores:
-    """Return a function that computes sacrebleu's chrF2 with default settings, 0 to 100."""
+    """Return a function that computes chrF2, 0 to 100, with sacrebleu's defaults."""
     from sacrebleu.metrics import CHRF  # type: ignore[attr-defined]
 
     metric = CHRF()
@@ -32,10 +30,7 @@ def chrf(progress: bool = False) -> SegmentScores:
 
 
 def meteor(progress: bool = False) -> SegmentScores:
-    """Return a function that computes nltk's METEOR over lower-cased Treebank tokens, 0 to 100.
-
-    It needs nltk's WordNet.
-    """
+    """Return a function that computes nltk's METEOR, 0 to 100. It needs nltk's WordNet."""
     from nltk.tokenize import TreebankWordTokenizer
     from nltk.translate.meteor_score import meteor_score
 
@@ -57,11 +52,10 @@ MATCHING: dict[str, Callable[..., SegmentScores]] = {
 
 
 def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
-    """Load a metric of `MATCHING` and check that the libraries and data it needs are installed.
+    """Load a metric of `MATCHING`. Raise an error if its libraries or data are not installed.
 
     Returns:
-        A function from hypotheses, and the references of each, to scores from 0 to 100,
-        (segments,).
+        A function from hypotheses and their lists of references to scores, (segments,), 0 to 100.
     """
     try:
         score = MATCHING[name](progress)

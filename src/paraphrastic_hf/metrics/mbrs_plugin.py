@@ -1,9 +1,8 @@
-"""SimiLE and SIM as metrics of `mbrs`, a library of minimum Bayes risk decoding (Deguchi et al.,
-2024): call `register()`, then choose the metric `simile` or `sim`.
+"""SimiLE and SIM as metrics of `mbrs`, a library for minimum Bayes risk decoding (Deguchi et al.,
+2024).
 
-`mbrs` is not a dependency, because its own metrics need transformers 4. `benchmarks/bayes_risk.py`
-uses these metrics to compare the decoders of `mbrs` with `generation/bayes_risk.py` (same choices,
-mbrs 0.1.8).
+Call `register()`, then choose the metric `simile` or `sim`. Install `mbrs` separately, because its
+own metrics need transformers 4.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from paraphrastic_hf.metrics.utilities import SemanticUtility
 
 
 def register() -> dict[str, type]:
-    """Register `simile` and `sim` as metrics of `mbrs`, and return the two classes by name.
+    """Register `simile` and `sim` as metrics of `mbrs`. Return the two classes by name.
 
     Their `Config` has the fields `model` and `alpha`.
     """

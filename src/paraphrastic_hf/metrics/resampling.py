@@ -1,15 +1,13 @@
 """Confidence intervals by resampling segments (Koehn, 2004; thesis, Tables 68 and 69), and paired
 permutation tests of the difference between two systems.
 
-If two systems are equally good, chance decides which of them wrote which of the two outputs for a
-segment. The test therefore exchanges the outputs of some segments. The p-value is the share of
-exchanges with a score difference at least as large as the observed one (Noreen, 1989; Riezler and
-Maxwell, 2005).
+The permutation test swaps the outputs of the two systems on some segments, in many ways. The
+p-value is the share of these ways with at least the observed score difference (Noreen, 1989;
+Riezler and Maxwell, 2005). The test is two-sided and, for mean segment scores, exact for any number
+of segments.
 
-The test is two-sided. For scores that are means over segments it is exact for any number of
-segments: at most 5 % of equally good systems have p < 0.05. The papers use the paired bootstrap
-(Koehn, 2004), which is one-sided in favor of the better system. With few segments its p-values are
-too small: with 5 to 20 segments, 13 to 21 % of equally good systems have p < 0.05.
+The papers use the paired bootstrap (Koehn, 2004) instead. It is one-sided, and its p-values are too
+small for few segments: with 5 to 20 segments, 13 to 21 % of equally good systems have p < 0.05.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ DRAWS_AT_A_TIME = 2**22
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean score with its confidence interval.
+    """Mean score with a confidence interval.
 
     Attributes:
         mean: Mean over the segments, 0 to 1 for SIM and SimiLE.
@@ -45,11 +43,10 @@ def confidence_intervals(
     """Return the mean score of each system, with the confidence interval from resampled means.
 
     Args:
-        systems: Segment scores of each system, (segments,). The same segments are drawn for every
-            system.
+        systems: Segment scores of each system, (segments,). All systems share the drawn segments.
         samples: Number of resamples, 1 or more.
-        seed: Seed of the draws, 0 or more.
-        level: Share of the resamples that lie in the interval, 0 to 1.
+        seed: Seed of the random draws, 0 or more.
+        level: Share of the resampled means inside the interval, 0 to 1.
 
     Example:
         >>> confidence_intervals([np.array([0.5, 0.5, 0.5])])
@@ -65,14 +62,13 @@ def confidence_intervals(
 
 
 def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw resamples. Yield blocks, (resamples, size), with the count of each example."""
+    """Draw resamples. Yield blocks, (resamples, size): how often each example was drawn."""
     for drawn in drawn_examples(size, samples, seed):
         drawn += size * np.arange(len(drawn))[:, None]
         yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
 
 
 def check_finite(name: str, values: np.ndarray) -> None:
-    """Raise a `DataError` if a score is NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise DataError(
@@ -97,17 +93,13 @@ def _stacked(systems: Sequence[np.ndarray], samples: int) -> np.ndarray:
 
 
 def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the mean of each system in each resample, in blocks (systems, resamples)."""
+    """Yield mean scores of each system in blocks of resamples, (systems, resamples)."""
     for drawn in drawn_examples(scores.shape[1], samples, seed):
         yield np.stack([row[drawn].mean(1) for row in scores])
 
 
 def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw resamples. Yield the indices of the examples, in blocks (resamples, size).
-
-    Args:
-        seed: Seed of the draws, 0 or more. Equal seeds give equal draws.
-    """
+    """Draw resamples. Yield blocks, (resamples, size): indices of the drawn examples."""
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
     generator = np.random.default_rng(seed)
     for start in range(0, samples, at_a_time):
@@ -128,20 +120,20 @@ def paired_p_value(
 ) -> float:
     """Compute the probability that equally good systems differ at least as much as these two.
 
-    With up to 20 segments the test goes through all exchanges of outputs. With more segments it
-    draws n = `samples` exchanges at random. If the score difference is at least as large in k of
-    them, p is (k + 1) / (n + 1).
+    The test swaps the two outputs of some segments: in all possible ways for up to 20 segments,
+    else in n = `samples` random ways. If k of these give at least the observed score difference, p
+    is (k + 1) / (n + 1).
 
     Args:
         first: Segment scores of one system, (segments,), or statistics, (segments, columns).
         second: Segment scores or statistics of the other system, in the same shape.
-        score: Function from summed statistics, (..., columns), to corpus scores, (...). If None,
-            the systems are compared by their mean segment score.
-        samples: Number of exchanges to draw, 1 or more.
-        seed: Seed of the draws, 0 or more.
+        score: Function from summed statistics, (..., columns), to corpus scores, (...). None
+            compares mean segment scores.
+        samples: Number of random swaps, 1 or more.
+        seed: Seed of the random draws, 0 or more.
 
     Returns:
-        The two-sided p-value, above 0, at most 1. With n segments it is at least 2 / 2**n, which is
+        Two-sided p-value, above 0, at most 1. With n segments it is at least 2 / 2**n, for example
         0.0625 for five segments.
 
     Example:
@@ -170,7 +162,7 @@ def paired_p_value(
 def p_text(value: float | None) -> str:
     """Format a p-value with three decimals, or with one digit below 0.001.
 
-    None and NaN (not tested) give an empty text.
+    None and NaN give an empty text.
 
     Example:
         >>> p_text(0.0344), p_text(3 / 10001), p_text(None)
@@ -182,13 +174,13 @@ def p_text(value: float | None) -> str:
 
 
 def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iterator[np.ndarray]:
-    """Yield masks of the examples that two systems exchange, in blocks (masks, size) of bool.
+    """Yield masks of the examples to swap between two systems, in blocks (masks, size) of bool.
 
-    The first mask exchanges no example.
+    The first mask swaps no example.
 
     Args:
-        exact: Whether to yield all masks if there are at most 20 examples. The last example is then
-            never exchanged, because a mask and its complement give differences of opposite sign.
+        exact: With up to 20 examples, yield all masks. The last example is then never swapped,
+            because a mask and its complement give differences of opposite sign.
 
     Example:
         >>> [mask.tolist() for mask in exchanges(2, samples=0, seed=1)]

@@ -41,13 +41,12 @@ Lengths = Callable[[Sequence[str]], np.ndarray]
 
 
 def length_counter(model: Any, unit: str = "tokens") -> Lengths:
-    """Return a function from texts to their lengths under a model's tokenizer, (texts,).
+    """Return a function that measures the lengths of texts with a model's tokenizer, (texts,).
 
     Args:
         model: A `SentenceEncoder`, or any object with a Hugging Face `tokenizer`.
         unit: `tokens` counts tokens without special tokens, as the thesis does. `characters` counts
-            the characters of the tokens joined by spaces, as `evaluate.py` of the 2019 release
-            does.
+            the characters of these tokens joined by spaces, as the 2019 release does.
     """
     tokenizer: Any = getattr(model, "tokenizer", None)
     if isinstance(model, SentenceEncoder):
@@ -63,8 +62,6 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Measures lengths with a tokenizer of this package."""
-
     tokenizer: TextTokenizer
     unit: str
 
@@ -83,8 +80,6 @@ class _Pieces:
 
 @dataclass(frozen=True)
 class _BackendTokens:
-    """Measures lengths with a tokenizer of the `tokenizers` library."""
-
     tokenizer: Tokenizer
     unit: str
 
@@ -110,7 +105,7 @@ class SimileScores:
     Attributes:
         simile: SimiLE of each segment, (segments,), -1 to 1.
         sim: SIM of each segment, without length penalty, (segments,), -1 to 1.
-        signature: The settings of the scores. Only scores with equal signatures are comparable.
+        signature: Settings of the scores. Only scores with equal signatures are comparable.
     """
 
     simile: np.ndarray
@@ -119,16 +114,16 @@ class SimileScores:
 
     @property
     def score(self) -> float:
-        """Mean SimiLE of the corpus, -1 to 1. The order of the segments does not change it."""
+        """Mean SimiLE of all segments, -1 to 1."""
         return _mean(self.simile)
 
     @property
     def sim_score(self) -> float:
-        """Mean SIM, -1 to 1, which the thesis also reports as a metric (section 7.4.2)."""
+        """Mean SIM of all segments, -1 to 1."""
         return _mean(self.sim)
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Return the scores as plain numbers, for JSON."""
+        """Convert the scores to plain numbers, for JSON."""
         values = {"simile": self.score, "sim": self.sim_score, "signature": self.signature}
         if segments:
             values |= {"simile_scores": self.simile.tolist(), "sim_scores": self.sim.tolist()}
@@ -136,15 +131,15 @@ class SimileScores:
 
 
 class SimileScorer:
-    """Scores hypotheses against references by meaning (thesis, 7.2.1).
+    """Scorer of hypotheses against references by meaning: SimiLE and SIM (thesis, 7.2.1).
 
-    If a model is given, SIM is the cosine of two sentence embeddings, as in the thesis. The default
-    is the model `simile` with `similarity="windows"`, which agrees better with human judgments. Its
-    row norms and the width of the windows were chosen on the human scores of newstest2015. Results
-    on that set are therefore not a fair test, and the signature contains `tuned:newstest2015`.
+    By default the scorer uses the model `simile` with `similarity="windows"`, which agrees better
+    with human judgments than the cosine of two sentence embeddings in the thesis. This default was
+    tuned on newstest2015, so do not report results on that set. Its signature contains
+    `tuned:newstest2015`.
 
     Args:
-        model: Name of a packaged model, a directory or Hub name of a model of this package or of
+        model: Name of a packaged model, directory or Hub name of a model of this package or of
             sentence-transformers, or a loaded encoder. `simile` is `english` with more even row
             norms (`SentenceEncoder.with_norm_power`).
         similarity: `sentences` is the cosine of two embeddings (7.2.1). `windows` matches windows
@@ -152,13 +147,13 @@ class SimileScorer:
             averaging model of this package. None selects `windows` for the default model, else
             `sentences`.
         alpha: Weight of the length penalty, 0 or more. The thesis uses 0.25, and 0 gives SIM.
-        penalty: Hypotheses that are penalized for their length: those shorter than the reference
-            (`brevity`), those longer (`excess`), both (`both`, SimiLE), or no hypothesis (`none`).
+        penalty: Hypotheses to penalize for their length: shorter than the reference (`brevity`),
+            longer (`excess`), both (`both`, SimiLE), or no hypothesis (`none`).
         length: Unit of length: the model's `tokens`, or the `characters` of these tokens.
-        lowercase: Lower-case the texts first. Models that lower-case themselves, such as the
-            default, always do.
+        lowercase: Lower-case the texts first. Models with a lower-casing tokenizer, such as the
+            default, do so in any case.
         several: Score of a segment with several references: the `best` or the `mean` over the
-            references, taken separately for SimiLE and SIM.
+            references, computed separately for SimiLE and SIM.
         **hub: `revision`, `token`, `cache_dir` and `local_files_only` for a model on the Hub, as in
             `SentenceEncoder.from_pretrained`.
 
@@ -200,7 +195,7 @@ class SimileScorer:
             raise ValueError(f"alpha must be a finite number, 0 or more, got {alpha}")
         is_name = isinstance(model, (str, Path))
         if hub and not is_name:
-            raise TypeError(f"{', '.join(hub)}: only allowed if the model is given by name")
+            raise TypeError(f"{', '.join(hub)}: pass Hub options only with the name of a model")
         self.model = load_encoder(model, **hub) if is_name else model
         name = Path(model).name if is_name else getattr(model, "name", None)
         self._name = name or type(model).__name__
@@ -226,9 +221,9 @@ class SimileScorer:
             progress: Show a progress bar.
 
         Raises:
-            DataError: If there are no segments, or not as many references as hypotheses, or a text
-                is not a string. The message names the segment.
-            ModelError: If the model returns vectors that are not finite.
+            DataError: If there are no segments, the numbers of references and hypotheses differ, or
+                a text is not a string.
+            ModelError: If the model returns NaN or infinity.
         """
         hypotheses, lists = checked_segments(hypotheses, references)
         counts = np.array([len(texts) for texts in lists])
@@ -251,7 +246,7 @@ class SimileScorer:
             if (lengths := texts.lengths) is not None:
                 penalties[part] = length_penalty(lengths[its], lengths[theirs], self.penalty)
         if not np.isfinite(cosines).all():
-            raise ModelError(f"{self._name} encodes some texts as NaN or infinity")
+            raise ModelError(f"{self._name} returned NaN or infinity for some texts")
         scores = simile(cosines, penalties, self.alpha)
         if self.several == "best":
             scores, cosines = (np.maximum.reduceat(each, starts) for each in (scores, cosines))
@@ -261,10 +256,9 @@ class SimileScorer:
         return SimileScores(scores, cosines, self.signature(number))
 
     def signature(self, num_references: str = "1") -> str:
-        """Return the settings that the scores depend on, in the format of sacrebleu's signatures.
+        """Return the settings that affect the scores, in the format of sacrebleu's signatures.
 
-        Args:
-            num_references: Number of references per segment, or `var` if it varies.
+        `num_references` is the number of references per segment, or `var` if it varies.
         """
         references = [("nrefs", num_references)]
         if num_references != "1":
@@ -273,11 +267,7 @@ class SimileScorer:
         return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts, for callers that compare each text with many others.
-
-        Args:
-            texts: Any number of texts.
-        """
+        """Embed texts, for callers that compare each text with many other texts."""
         texts = list(texts)
         if self.lowercase:
             texts = [text.lower() for text in texts]
@@ -297,12 +287,11 @@ class SimileScorer:
         return SentenceVectors(vectors, None if self._measure is None else self._measure(texts))
 
     def _rows(self, numbers: np.ndarray | slice) -> np.ndarray:
-        """Return rows of the model's table, (rows, dim) float32."""
         rows = self.model.table(numbers) if isinstance(self.model, SentenceEncoder) else None
         if rows is None:
             raise ModelError(
-                f"{self._name} cannot compute similarity windows, which needs an averaging model "
-                "of this package in float32 on the CPU. Use similarity sentences"
+                "similarity windows needs an averaging model of this package in float32 on the "
+                f"CPU, got {self._name}. Use similarity sentences"
             )
         return rows
 
@@ -329,7 +318,7 @@ class SimileScorer:
 
 
 def is_default(model: Any) -> bool:
-    """Whether a model is the packaged `simile`, or derived from it.
+    """Return whether a model is the packaged `simile`, or derived from it.
 
     Example:
         >>> is_default(SentenceEncoder.from_pretrained("simile").with_dimension(64))
@@ -346,13 +335,9 @@ def is_default(model: Any) -> bool:
 def checked_segments(
     hypotheses: Sequence[str], references: References, start: int = 0
 ) -> tuple[list[str], list[list[str]]]:
-    """Check segments. Return the hypotheses and the references of each, as valid Unicode.
+    """Check segments. Return the hypotheses, and a list of references for each, as valid Unicode.
 
-    A lone surrogate, which no UTF-8 library accepts, becomes U+FFFD.
-
-    Args:
-        references: One text for each segment, or one list of texts for each segment.
-        start: Number of the first segment in messages.
+    `start` is the number of the first segment, for messages.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
@@ -361,8 +346,8 @@ def checked_segments(
     several: list[Any] = list(references)
     if len(hypotheses) != len(several):
         raise DataError(
-            f"hypotheses and references must be equal in number, got {len(hypotheses)} and "
-            f"{len(several)}. Several references of one segment form a list"
+            f"The numbers of hypotheses and references differ: {len(hypotheses)} and "
+            f"{len(several)}. Put several references of one segment in a list"
         )
     if not hypotheses:
         raise DataError("No hypotheses were given")

@@ -1,7 +1,7 @@
-"""SIM, the length penalties and SimiLE of vectors and lengths (thesis, section 7.2.1).
+"""SIM, length penalties and SimiLE of vectors and lengths (thesis, section 7.2.1).
 
-These functions work on numpy arrays, or on torch tensors of any device. `metrics/scorer.py` applies
-them to texts.
+Functions take numpy arrays, or torch tensors of any device. `metrics/scorer.py` applies them to
+texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALPHA = 0.25  # thesis 7.2.1
 
 
 def sim(hypotheses: Any, references: Any) -> Any:
-    """Return the cosine of each hypothesis with its reference. It is 0 if either vector is zero.
+    """Return the cosine of each hypothesis with its reference, or 0 if one of the vectors is zero.
 
     Args:
         hypotheses: Embeddings of the hypotheses, (segments, dim), any scale.
@@ -45,10 +45,11 @@ def sim(hypotheses: Any, references: Any) -> Any:
 
 
 def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
-    """Compute the factor by which a score is reduced for the hypothesis's length.
+    """Compute the factor that reduces a score if the lengths of hypothesis and reference differ.
 
-    * `both`: the thesis's LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)).
-    * `brevity`: BLEU's exp(1 - |r| / |h|) if the hypothesis is shorter than the reference, else 1.
+    * `both`: LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)), as in the thesis.
+    * `brevity`: exp(1 - |r| / |h|) if the hypothesis is shorter than the reference, else 1, as in
+      BLEU.
     * `excess`: LP if the hypothesis is longer than the reference, else 1.
     * `none`: 1.
 
@@ -58,8 +59,7 @@ def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
         kind: `both`, `brevity`, `excess` or `none`.
 
     Returns:
-        Factor of each segment, (segments,), 0 to 1. It is 1 for equal lengths, 0 if only one text
-        is empty.
+        Factor of each segment, (segments,), from 0 (only one text is empty) to 1 (equal lengths).
 
     Example:
         >>> length_penalty(np.array([4, 2, 0]), np.array([4, 4, 4])).round(3)
@@ -104,7 +104,7 @@ def _scaled(xp: Any, vectors: Any) -> Any:
     """Divide float64 vectors by their largest value, so that squares neither overflow nor
     underflow.
 
-    Float32 vectors need no scaling, because their squares are computed in float64.
+    Squares of float32 vectors are computed in float64 and need no scaling.
     """
     if vectors.dtype != xp.float64:
         return vectors
@@ -114,7 +114,6 @@ def _scaled(xp: Any, vectors: Any) -> Any:
 
 
 def _dot(first: Any, second: Any) -> Any:
-    """Return the dot product of each pair of vectors in double precision."""
     if _library(first) is np:
         return np.einsum("ij,ij->i", first, second, dtype=np.float64)
     if first.device.type == "mps":  # has no double precision
@@ -123,7 +122,7 @@ def _dot(first: Any, second: Any) -> Any:
 
 
 class Embedded(Protocol):
-    """Embedded texts, which are compared by their indices.
+    """Embedded texts that can be compared by index.
 
     Attributes:
         lengths: Length of each text in the unit of the penalty, (texts,). None without a penalty.
@@ -132,10 +131,10 @@ class Embedded(Protocol):
     lengths: np.ndarray | None
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return SIM of pairs of texts, which are given by index, (pairs,), -1 to 1."""
+        """Return SIM, (pairs,), of text own[i] with text other[i], -1 to 1."""
 
     def grid(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return SIM of every text in `own` with every text in `other`, (own, other), -1 to 1."""
+        """Return SIM, (own, other), of every text in `own` with every text in `other`, -1 to 1."""
 
 
 class SentenceVectors:
@@ -143,7 +142,7 @@ class SentenceVectors:
 
     Args:
         vectors: (texts, dim), any scale.
-        lengths: Length of each text, (texts,), if a length penalty is wanted.
+        lengths: Length of each text, (texts,). None without a length penalty.
     """
 
     def __init__(self, vectors: np.ndarray, lengths: np.ndarray | None = None) -> None:
@@ -151,7 +150,7 @@ class SentenceVectors:
 
     @cached_property
     def units(self) -> np.ndarray:
-        """The vectors scaled to length 1, (texts, dim) float64. Zero vectors stay zero."""
+        """Vectors scaled to length 1, (texts, dim) float64. Zero vectors stay zero."""
         return unit_length(self.vectors.astype(np.float64))
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:

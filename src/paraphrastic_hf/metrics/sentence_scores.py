@@ -1,8 +1,7 @@
-"""Sentence BLEU and chrF for scoring a text against many others (thesis, 7.3; Lin and Och, 2004;
-Popovic, 2015).
+"""Sentence BLEU and chrF of one text against many (thesis, 7.3; Lin and Och, 2004; Popovic, 2015).
 
-Each text is cut into n-grams once. The k-th occurrence of an n-gram is a separate set entry, so the
-number of clipped matches of two texts is the size of a set intersection.
+Each text is split into n-grams once. Repetitions of an n-gram are numbered, so the number of
+clipped matches is the size of a set intersection.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ WORD_ORDER, CHAR_ORDER, BETA = 4, 6, 2
 
 @dataclass(frozen=True)
 class Profile:
-    """A text cut into n-grams.
+    """N-grams of a text.
 
     Attributes:
         length: Number of tokens.
-        ngrams: The n-grams of each order from 1. The second and later occurrences of an n-gram
-            carry their occurrence number.
+        ngrams: N-grams of each order, from 1. Repetitions of an n-gram carry a number.
     """
 
     length: int
@@ -32,7 +30,7 @@ class Profile:
 
 
 def word_cutter() -> Callable[[str], Profile]:
-    """Return a function from a text to its n-grams of one to four tokens (sacrebleu's 13a).
+    """Return a function that splits a text into n-grams of one to four tokens (sacrebleu's 13a).
 
     Example:
         >>> word_cutter()("a cat, a cat").length
@@ -51,16 +49,16 @@ def word_cutter() -> Callable[[str], Profile]:
 
 
 def char_profile(text: str) -> Profile:
-    """Cut a text into n-grams of one to six characters, without white space."""
+    """Split a text into n-grams of one to six characters, without white space."""
     characters = "".join(text.split())
     return Profile(len(characters), _orders(characters, CHAR_ORDER))
 
 
 def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
-    """Compute BLEU, 0 to 1, with add-one smoothing for n-grams of several words (thesis, 7.3).
+    """Compute BLEU, 0 to 1, with add-one smoothing for n > 1, as sacrebleu's `add-k` (thesis, 7.3).
 
-    This equals sacrebleu's smoothing `add-k`. A hypothesis that shares no word with the reference
-    scores 0. Both texts are cut by `word_cutter`.
+    Both texts are split by `word_cutter`. A hypothesis that shares no word with the reference
+    scores 0.
 
     Example:
         >>> cut = word_cutter()
@@ -78,9 +76,7 @@ def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
 
 
 def chrf_score(hypothesis: Profile, reference: Profile) -> float:
-    """Compute chrF2, 0 to 1, as sacrebleu does by default (Popovic, 2015).
-
-    Both texts are cut by `char_profile`.
+    """Compute chrF2, 0 to 1, of two texts split by `char_profile`, as sacrebleu does by default.
 
     Example:
         >>> round(chrf_score(char_profile("the cat"), char_profile("the cats")), 3)
@@ -105,7 +101,7 @@ def _orders(tokens: Sequence[Hashable], most: int) -> tuple[frozenset[Any], ...]
 
 
 def _numbered(ngrams: Iterable[Hashable]) -> frozenset[Any]:
-    """Return the n-grams, with an occurrence number on the second and later occurrences."""
+    """Pair the second and later occurrences of an n-gram with their number."""
     seen: dict[Hashable, int] = {}
     entries: list[Any] = []
     for ngram in ngrams:

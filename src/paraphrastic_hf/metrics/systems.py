@@ -1,5 +1,6 @@
-"""Scores several systems on the same segments, with confidence intervals and significance, as in
-the thesis's Tables 68 and 69."""
+"""Scores several systems on the same segments, with confidence intervals and significance (thesis,
+Tables 68 and 69).
+"""
 
 from __future__ import annotations
 
@@ -21,17 +22,16 @@ ONE_SEGMENT = "No interval: it needs at least two segments."
 
 @dataclass(frozen=True)
 class SystemScores:
-    """The scores of one system.
+    """Scores of one system.
 
     Attributes:
         scores: Scores of each segment and of the corpus, -1 to 1.
         simile: Mean SimiLE with its 95 % interval.
         sim: Mean SIM with its 95 % interval.
-        p_value: Two-sided p-value of the difference in SimiLE from the first system. None for the
+        p_value: Two-sided p-value of the difference in SimiLE to the first system. None for the
             first system.
-        sim_p_value: Two-sided p-value of the difference in SIM from the first system. None for the
-            first system.
-        samples: Number of resamples for the intervals, and of exchanges for the p-values of more
+        sim_p_value: Two-sided p-value of the difference in SIM. None for the first system.
+        samples: Number of resamples for the intervals, and of permutations for p-values with more
             than 20 segments.
     """
 
@@ -44,7 +44,6 @@ class SystemScores:
     samples: int
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Return the scores as plain numbers, for JSON."""
         return {
             "system": self.name,
             **self.scores.to_dict(segments=segments),
@@ -67,13 +66,13 @@ def compare_systems(
     samples: int = 1000,
     seed: int = 1,
 ) -> list[SystemScores]:
-    """Score systems, each with a confidence interval and the significance of its difference from
-    the first.
+    """Score systems, with confidence intervals and p-values of their differences to the first
+    system.
 
     Args:
-        samples: Number of resamples for the intervals, and of exchanges for the p-values of more
-            than 20 segments, 1 or more.
-        seed: Seed of the draws, 0 or more. The same segments are drawn for all systems.
+        samples: Number of resamples for the intervals, 1 or more. Also the number of permutations
+            for p-values with more than 20 segments.
+        seed: Seed of the random draws, 0 or more. All systems share the drawn segments.
     """
     check_systems(systems, references, samples=samples, seed=seed)
     scores = [scorer.score(hypotheses, references) for _, hypotheses in systems]
@@ -97,7 +96,6 @@ def compare_systems(
 def check_systems(
     systems: Sequence[tuple[str, Sequence[str]]], references: References, *, samples: int, seed: int
 ) -> None:
-    """Check the sizes and options of `compare_systems`, or raise a `DataError`."""
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if value < least:
             raise DataError(f"{name} must be {least} or more, got {value}")

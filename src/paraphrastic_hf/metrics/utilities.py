@@ -1,5 +1,6 @@
-"""Utilities of minimum Bayes risk decoding: SIM, SimiLE, BLEU and chrF between every two candidates
-(thesis, 7.2.1; `generation/bayes_risk.py`)."""
+"""Utilities of minimum Bayes risk decoding: SIM, SimiLE, BLEU or chrF of each pair of candidates
+(thesis, 7.2.1; `generation/bayes_risk.py`).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ Lists = Sequence[Sequence[str]]
 
 
 class SemanticUtility:
-    """SIM or SimiLE of candidates. One call of the encoder embeds all lists.
+    """SIM or SimiLE between candidates. All lists are embedded in one call of the encoder.
 
     Args:
         scorer: Scorer for SimiLE, or for SIM if its penalty is `none`.
@@ -41,16 +42,16 @@ class SemanticUtility:
         self.scorer = scorer
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """Score every candidate against every candidate of its list.
+        """Score each candidate against every candidate of its list.
 
         Returns:
-            A matrix for each list, (candidates, candidates), -1 to 1.
+            One matrix per list, (candidates, candidates), -1 to 1.
         """
         embedded, numbers = self._embedded(lists)
         return [self._compared(embedded, each, each) for each in numbers]
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Score every candidate against the mean of all candidates of its list.
+        """Score each candidate against the mean of all candidates of its list.
 
         The dot product with the mean of the unit vectors is exactly the expected SIM. The length
         penalty uses the mean length of the candidates.
@@ -75,7 +76,7 @@ class SemanticUtility:
     def with_mean(
         self, hypotheses: Sequence[str], references: Sequence[str], shares: np.ndarray
     ) -> np.ndarray:
-        """Score every hypothesis against the mean of all references, as `aggregated` does.
+        """Score each hypothesis against the mean of all references, as `aggregated` does.
 
         Args:
             shares: Weight of each reference, (references,), with sum 1.
@@ -87,7 +88,6 @@ class SemanticUtility:
         return self._with_mean(embedded, own, other, shares)
 
     def _embedded(self, lists: Lists) -> tuple[Embedded, list[np.ndarray]]:
-        """Embed all texts at once. Return the indices of the texts of each list."""
         embedded = self.scorer.embed([text for each in lists for text in each])
         ends = np.cumsum([len(each) for each in lists])
         return embedded, np.split(np.arange(ends[-1]), ends[:-1]) if len(ends) else []
@@ -103,10 +103,7 @@ class SemanticUtility:
         self, embedded: Embedded, own: np.ndarray, other: np.ndarray, shares: np.ndarray
     ) -> np.ndarray:
         if not isinstance(embedded, SentenceVectors):
-            raise DataError(
-                "similarity windows cannot average references. Use similarity sentences, or omit "
-                "aggregate"
-            )
+            raise DataError("aggregate needs similarity sentences, got windows")
         mean = shares @ embedded.units[other]
         cosines = (embedded.units[own] @ mean).clip(-1.0, 1.0)
         if (lengths := embedded.lengths) is None:
@@ -120,7 +117,7 @@ class SemanticUtility:
 
 
 class NgramUtility:
-    """BLEU or chrF of candidates. Every candidate is cut into n-grams once.
+    """BLEU or chrF between candidates. Each candidate is split into n-grams once.
 
     Args:
         score: Function from the profiles of a candidate and a reference to a score, 0 to 1.
@@ -140,12 +137,12 @@ class NgramUtility:
 def make_utility(
     metric: str = "simile", *, model: Any = DEFAULT_MODEL, similarity: str = "sentences"
 ) -> Utility:
-    """Return the utility for the name of a metric.
+    """Return the utility for a metric, given by name.
 
     Args:
         metric: `simile`, `sim`, `bleu` (sentence BLEU, smoothed as in the thesis) or `chrf`.
-        model: The model of SIM and SimiLE, as `SimileScorer` takes it.
-        similarity: `sentences`, which supports the method `aggregated`, or `windows`.
+        model: Model of SIM and SimiLE, as in `SimileScorer`.
+        similarity: `windows`, or `sentences`, which also supports the method `aggregated`.
 
     Example:
         >>> from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk

@@ -1,9 +1,9 @@
 """SIM by windows: compares windows of five tokens instead of sentences (not in the thesis).
 
-The mean over a sentence ignores word order and hides local errors. Here the vector of a window is
-the sum of its tokens' rows. Each window is matched with the most similar window of the other text,
-as BERTScore matches tokens (Zhang et al., 2020). The best cosines are averaged for each text, and
-SIM is the F1 (harmonic mean) of the two averages. The width was chosen on newstest2015
+A sentence embedding ignores word order and hides local errors. Here the vector of a window is the
+sum of its token vectors. Each window is matched with the most similar window of the other text, as
+BERTScore matches tokens (Zhang et al., 2020). The best cosines are averaged for each text, and SIM
+is the F1 (harmonic mean) of the two averages. The width was tuned on newstest2015
 (recipes/beyond-bleu-2019).
 """
 
@@ -29,14 +29,11 @@ class TextWindows:
     """Windows of a list of texts, for comparing any two of the texts.
 
     Args:
-        rows: Embedding of each token, (vocab, dim) float32.
+        rows: Vector of each token, (vocab, dim) float32.
         ids: Token ids of all texts. Tokens after the first 1,024 of a text are ignored.
-        lengths: Length of each text, (texts,), if a length penalty is wanted, else None.
-        reach: Number of tokens that a window has on either side of its middle token, 0 or more.
+        lengths: Length of each text, (texts,). None without a length penalty.
+        reach: Number of tokens of a window on each side of its middle token, 0 or more.
         num_threads: Number of threads; -1 uses one per core.
-
-    Attributes:
-        lengths: The length of each text, (texts,), or None.
 
     Example:
         >>> rows = np.eye(4, dtype=np.float32)
@@ -60,7 +57,7 @@ class TextWindows:
         self.lengths = lengths
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Compare pairs of texts.
+        """Compare pairs of texts, given by index.
 
         Args:
             own: Index of the first text of each pair, (pairs,).
@@ -105,13 +102,13 @@ def match_in_numpy(
     """Compute SIM of pairs in numpy, like the compiled function `match` in `_windows.c`.
 
     Args:
-        rows: Embedding of each token, (vocab, dim) float32.
+        rows: Vector of each token, (vocab, dim) float32.
         ids: Concatenated token ids of all texts, (tokens,) int32.
         offsets: Start of each text, and the end of the last, (texts + 1,) int64.
         own: Index of the first text of each pair, (pairs,).
         other: Index of the second text of each pair, (pairs,).
         scores: Output array for the SIM of each pair, (pairs,) float64.
-        reach: Number of tokens that a window has on either side of its middle token, 0 or more.
+        reach: Number of tokens of a window on each side of its middle token, 0 or more.
         most: Maximum number of tokens compared per text, 0 or more.
     """
     texts = Ragged(ids, offsets)

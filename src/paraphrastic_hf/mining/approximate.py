@@ -1,7 +1,7 @@
-"""Nearest neighbors with FAISS, among all vectors (`flat`) or in the nearest cells only (`ivf`).
+"""Nearest neighbors with FAISS, exact (`flat`) or approximate (`ivf`). The index is in memory.
 
-An inverted file (IVF) assigns vectors to k-means cells and searches only a few cells. It is fast
-but misses some neighbors. The whole index is in memory.
+An inverted file (IVF) assigns vectors to k-means cells and searches only the cells nearest to a
+query, so it is fast but misses some neighbors.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ def nearest_by_faiss(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        k: Number of neighbors, at least 1. The result has fewer if the other side is smaller.
+        k: Number of neighbors, at least 1. The result has fewer columns if the other side has fewer
+            than k vectors.
         kind: `flat` searches all vectors, `ivf` only the vectors of the nearest cells.
         probes: Number of cells that `ivf` searches, 1 or more.
 
     Returns:
-        The neighbors of the sources, and the neighbors of the targets. Their `ids` are positions in
-        the `UnitRows` of the other side.
+        Neighbors of the sources (`ids` are positions in `target`) and neighbors of the targets
+        (`ids` are positions in `source`).
     """
     keep = plan_search(source, target, k, 1).keep
     found = []
@@ -63,12 +64,11 @@ def cells(rows: int) -> int:
 
 
 def load_faiss() -> Any:
-    """Import the optional module `faiss`."""
     try:
         import faiss
     except ImportError as error:
         raise DataError(
-            "--index needs FAISS: pip install 'paraphrastic-hf[mining]', or choose exact"
+            "--index needs FAISS. Run pip install 'paraphrastic-hf[mining]', or use --index exact"
         ) from error
     return faiss
 

@@ -1,12 +1,12 @@
-"""Bitext mining: finds translations of each other by their sentence vectors (thesis, 5.2.4).
+"""Bitext mining: finds translations by their sentence vectors (thesis, 5.2.4 and 5.13.2).
 
-Let mean_k(x) be the mean cosine of x with its k nearest neighbors. The score of a pair is
+Let mean_k(x) be the mean cosine of x with its k nearest neighbors. The score of a pair (x, y) is
 
     f(cos(x, y), (mean_k(x) + mean_k(y)) / 2)
 
-where f(a, b) is a (`cosine`), a - b (`distance`) or a / b (`ratio`). The margin corrects for
-sentences that are near to all others. Sources: Artetxe and Schwenk, Margin-based Parallel Corpus
-Mining with Multilingual Sentence Embeddings (2019), section 3; thesis, 5.13.2.
+where f(a, b) is a (`cosine`), a - b (`distance`) or a / b (`ratio`). Subtracting or dividing by b
+lowers the score of sentences that are near to all others. Source: Artetxe and Schwenk, Margin-based
+Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SMALLEST_MEAN = 0.1  # means near 0, as in short files, would make the ratio mea
 def neighbor_mean(scores: np.ndarray) -> np.ndarray:
     """Average the cosines of each sentence with its k nearest neighbors, (sentences,) float64.
 
-    Missing neighbors do not count. The mean is 0 if a sentence has no neighbors.
+    The mean is 0 for a sentence without neighbors.
 
     Args:
-        scores: The cosines, (sentences, k), with -inf for a missing neighbor.
+        scores: Cosines, (sentences, k), with -inf for missing neighbors, which do not count.
     """
     there = np.isfinite(scores)
     total = np.where(there, scores, 0).sum(1, dtype=np.float64)
@@ -44,7 +44,7 @@ def neighbor_mean(scores: np.ndarray) -> np.ndarray:
 def margin_score(
     cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
 ) -> np.ndarray:
-    """Score pairs by how much nearer they are to each other than to their neighbors.
+    """Score pairs of sentences by the margin of their cosine over the mean cosine with neighbors.
 
     The arrays may have any shapes that broadcast, such as (sources, 1) and (sources, k).
 
@@ -52,9 +52,9 @@ def margin_score(
         kind: One of `SCORES`. In a ratio, a mean below 0.1 counts as 0.1.
 
     Returns:
-        Scores in float32, in the broadcast shape. The range is -1 to 1 for the cosine and -2 to 2
-        for the distance. The ratio is about 1 if the two sentences are as near to their neighbors
-        as to each other, and higher if they are nearer to each other.
+        Scores in float32, in the broadcast shape. A cosine is from -1 to 1, a distance from -2 to
+        2. A ratio is about 1 if a pair is no more similar than its neighbors, and higher for a
+        translation.
 
     Example:
         >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)
@@ -76,7 +76,7 @@ PAIRS_AT_A_TIME = 65_536
 
 
 class Pairs(NamedTuple):
-    """Mined pairs, best first. Ties are in the order of the source, then of the target.
+    """Mined pairs, best first. Equal scores are sorted by source row, then by target row.
 
     Attributes:
         score: The margin score of each pair, (pairs,) float32.
@@ -89,7 +89,6 @@ class Pairs(NamedTuple):
     target: np.ndarray
 
     def at_least(self, threshold: float) -> Pairs:
-        """Return the pairs whose score reaches a threshold."""
         return Pairs(*(column[self.score >= threshold] for column in self))
 
 
@@ -113,14 +112,14 @@ def mine(
 ) -> Pairs:
     """Find pairs of sentences with the same meaning, by their vectors.
 
-    A sentence with a zero vector is in no pair. Of sentences with equal vectors, the first one is
-    chosen. If both sides are the same text, the best partner of a sentence is the sentence itself,
-    unless `skip` excludes it.
+    A sentence with a zero vector is in no pair. Of sentences with equal vectors, the first is
+    chosen. If both sides are the same text, every sentence pairs with itself unless `skip` excludes
+    that.
 
     Args:
         source: Sentence vectors of one side, (n, dim): an array (in memory or memory-mapped), a
             tensor, a list of arrays or tensors, or `UnitRows`.
-        target: Sentence vectors of the other side, (m, dim), or `UnitRows`.
+        target: Sentence vectors of the other side, (m, dim), in any of these forms.
         k: Number of neighbors in the margin, at least 1. Artetxe and Schwenk (2019) use 4.
         score: Score of a pair: `ratio`, `distance` or `cosine`.
         candidates: Candidate pairs: each source with its best target (`forward`), each target with
@@ -129,9 +128,9 @@ def mine(
         one_to_one: Use every sentence at most once, taking pairs in order of score (competitive
             linking).
         threshold: Lowest score of a pair. None for no limit.
-        skip: For each source, the row of a target that cannot be its partner or neighbor, (n,), or
-            -1. A target may be excluded for one source only. To find paraphrases within one text,
-            exclude each sentence for itself.
+        skip: For each source, the row of a target to exclude as partner and neighbor, (n,), or -1
+            for none. A target may be excluded for one source only. To find paraphrases within one
+            text, exclude each sentence for itself.
         index: Search method: `exact`, `faiss-flat` or `faiss-ivf`.
         probes: Number of cells that `faiss-ivf` searches, at least 1.
         memory: Megabytes for the exact search, above 0 (see `neighbors.nearest`).
@@ -201,8 +200,7 @@ def check_options(
     threshold: float | None = None,
     **unknown: Any,
 ) -> None:
-    """Raise a DataError for wrong options of `mine`, so that they are found before hours of
-    encoding."""
+    """Raise a `DataError` for wrong options of `mine`, before hours of encoding."""
     for name in unknown:
         known = sorted(check_options.__kwdefaults__ or ())
         raise DataError(f"Mining has no option {name!r}. {nearest_name(name, known)}")
@@ -225,7 +223,6 @@ def check_options(
 
 
 def as_rows(vectors: Any, name: str) -> UnitRows:
-    """Return sentence vectors, (n, dim), as `UnitRows`."""
     if isinstance(vectors, UnitRows):
         return vectors
     if isinstance(vectors, (list, tuple)):
@@ -242,7 +239,7 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Choose pairs among the neighbors of both directions, with the options of `mine`.
+    """Choose pairs among the neighbors of sources and of targets, with the options of `mine`.
 
     Example:
         >>> near = Neighbors(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
@@ -276,7 +273,7 @@ def best_of_each(
 ) -> Pairs:
     """Pair every sentence with the neighbor that has the highest margin score.
 
-    Of equally good neighbors the first is taken. Sentences without neighbors are left out.
+    Ties go to the first neighbor. Sentences without neighbors are left out.
 
     Args:
         own_mean: Mean cosine of each sentence with its neighbors, (sentences,).
@@ -284,7 +281,7 @@ def best_of_each(
         score: One of `SCORES`.
 
     Returns:
-        Pairs in the order of the sentences, which are the sources.
+        Pairs in sentence order, with the sentences as sources.
 
     Example:
         >>> near = Neighbors(np.array([[0.9, 0.8]], np.float32), np.array([[0, 1]]))
@@ -303,7 +300,7 @@ def best_of_each(
 
 
 def competitive_linking(pairs: Pairs) -> Pairs:
-    """Go through the pairs, best first, and keep those with two sentences that are not yet used."""
+    """Keep each pair, best first, unless one of its sentences is in a pair that was kept before."""
     sources = bytearray(int(pairs.source.max(initial=-1)) + 1)
     targets = bytearray(int(pairs.target.max(initial=-1)) + 1)
     is_kept = np.zeros(len(pairs.score), bool)
@@ -330,7 +327,6 @@ def _without(
     skip: np.ndarray,
     k: int,
 ) -> tuple[Neighbors, Neighbors]:
-    """Return the k best neighbors of both directions, without those that `skip` excludes."""
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
     to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)
@@ -338,7 +334,7 @@ def _without(
 
 
 def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:
-    """Return the k best neighbors of each sentence that are not dropped.
+    """Drop neighbors, then return the k best remaining neighbors of each sentence.
 
     Args:
         neighbors: The neighbors of each sentence, (sentences, count), with count above k.

@@ -1,5 +1,4 @@
-"""Mining of line pairs from text files, with a work folder from which an interrupted run
-resumes."""
+"""Mining of line pairs from text files. Interrupted runs resume from a work folder."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ BYTES_A_LINE = 4096  # memory for the text, words and vector of a line during en
 
 @dataclass(frozen=True)
 class TextSide:
-    """The text of one side of a mining run.
+    """One of the two texts of a mining run.
 
     Attributes:
         blocks: The lines in blocks, which are read at most once.
@@ -40,13 +39,13 @@ class TextSide:
 
 @dataclass(frozen=True)
 class MinedLines:
-    """Mined pairs, with the lines of both sides.
+    """Mined pairs, with the lines of both texts.
 
     Attributes:
         COLUMNS: The columns of `rows`.
         pairs: Pairs of line indices, best first.
-        source: The lines of the source side.
-        target: The lines of the target side.
+        source: The lines of the source text.
+        target: The lines of the target text.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
@@ -58,7 +57,7 @@ class MinedLines:
     target: TextStore
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Yield the pairs in blocks, each with the columns `COLUMNS`. Lines are counted from 1."""
+        """Yield the pairs in blocks, each with the columns `COLUMNS`. Line numbers start at 1."""
         for start in range(0, len(self.pairs.score), PAIRS_AT_A_TIME):
             part = Pairs(*(column[start : start + PAIRS_AT_A_TIME] for column in self.pairs))
             yield {
@@ -71,9 +70,9 @@ class MinedLines:
 
 
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
-    """Return the share of the texts' letters that their known tokens contain, 0 to 1.
+    """Return the share of letters that are part of known tokens, 0 to 1.
 
-    A letter counts once per text.
+    Repeated letters of a text count once.
 
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -119,16 +118,15 @@ def mine_lines(
 ) -> MinedLines:
     """Find the lines of two texts that have the same meaning.
 
-    Equal lines count as one sentence, at the position of the first. Surrounding white space is
-    ignored. Lines without text, or without a token that the model knows, are in no pair. If both
-    texts are the same, the best partner of a line is the line itself, unless `different` is set.
+    Surrounding white space is ignored. Equal lines count as one sentence, at the position of the
+    first. Lines without a token that the model knows are in no pair. If both texts are the same,
+    every line pairs with itself unless `different` is set.
 
     Args:
         encoder: Any object with an `encode` method from texts to vectors.
         folder: Work folder for a copy of the texts, the vectors and the state of the search. A
-            later run reuses these if texts, model and settings are the same. Only `candidates`,
-            `score`, `one_to_one` and `threshold` may differ. An encoder without readable weights is
-            identified by its class and its `name`.
+            later run reuses these if texts, model and settings are equal, except for `candidates`,
+            `score`, `one_to_one` and `threshold`.
         different: Never pair a line with an equal line. For paraphrases within one text.
         memory: Megabytes to use, above 0, in addition to the model and about 200 bytes per line.
         **options: Further arguments of `bitext.mine`.
@@ -157,8 +155,7 @@ def mine_in(
 ) -> MinedLines:
     """Do the work of `mine_lines` in a folder that the caller has locked.
 
-    Keep the lock until the rows of the result have been read, because they are read from the
-    folder.
+    The rows of the result are read from this folder, so keep the lock until they have been read.
     """
     check_options(memory=memory, **options)
     source, target = sides

@@ -1,9 +1,8 @@
 """Exact nearest neighbors by cosine, in both directions, without the whole matrix in memory.
 
-For unit vectors X (n, dim) and Y (m, dim), the matrix of cosines S = X Y^T is computed tile by
-tile. The rows of a tile give neighbors of X in Y, and its columns give neighbors of Y in X. The
-maxima of a tile show which rows and columns have new neighbors. At the end the cosines of the
-neighbors are computed again, pair by pair, so that they do not depend on the tiling.
+For unit vectors X (n, dim) and Y (m, dim), the matrix of cosines X Y^T is computed tile by tile.
+The rows of a tile give neighbors of X in Y, its columns neighbors of Y in X. At the end the cosines
+of the neighbors are computed again, pair by pair, so that they do not depend on the tiling.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_colu
 def write_search(
     path: Path | None, key: str, done: int, forward: RunningTopK, backward: RunningTopK
 ) -> None:
-    """Save the state of a search, unless `path` is None."""
     if path is None:
         return
     arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
@@ -43,9 +41,10 @@ def write_search(
 
 
 def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
-    """Load the state of a search, and return the number of strips searched so far.
+    """Load the state of a search. Return the number of strips searched so far.
 
-    Return 0 and load nothing if the file does not exist, is damaged, or belongs to another search.
+    Returns 0 and loads nothing if the file does not exist, is damaged, or belongs to another
+    search.
 
     Example:
         >>> read_search(None, "en-de", RunningTopK(2, 1), RunningTopK(3, 1))
@@ -76,7 +75,7 @@ SAVE_SECONDS = 30.0
 
 
 class Neighbors(NamedTuple):
-    """The nearest sentences of the other side, nearest first. Ties are in the order of `ids`.
+    """Nearest neighbors of each sentence, nearest first. Equal cosines are sorted by `ids`.
 
     Attributes:
         scores: Cosines of each sentence with its neighbors, (sentences, k) float32. -inf for a
@@ -90,11 +89,11 @@ class Neighbors(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes of the pieces of a search.
+    """Sizes of the blocks and tiles of a search.
 
     Attributes:
         block: Number of vectors of each side in memory at a time.
-        tile: Number of rows of a tile, and of columns.
+        tile: Number of rows, and of columns, of a tile.
         keep: Number of candidates kept per sentence, whose cosines are computed again at the end.
     """
 
@@ -118,19 +117,19 @@ def nearest(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        k: Number of neighbors, at least 1. The result has fewer if the other side is smaller.
+        k: Number of neighbors, at least 1. The result has fewer columns if the other side has fewer
+            than k vectors.
         memory: Megabytes for blocks, tiles and neighbors, above 0. Neighbors take 8 (k + 4) bytes
-            per sentence in float32. The blocks take the rest, but at least 64 MB. Pages of mapped
-            files are not included, because the system reclaims them.
-        precision: `float32` is exact. `bfloat16` searches for candidates in bfloat16, several times
-            faster on processors with bfloat16 instructions. The returned cosines are computed in
-            float32, but a neighbor is sometimes missed (`benchmarks/README.md` says how often).
+            per sentence in float32. Blocks take the remaining memory, at least 64 MB.
+        precision: `float32` is exact. `bfloat16` is several times faster on processors with
+            bfloat16 instructions but sometimes misses a neighbor (`benchmarks/README.md`). The
+            returned cosines are float32 in both cases.
         key: Identifies the vectors. A state in `keep` with another key is ignored.
         told: Called after each strip with the number of cosines computed.
 
     Returns:
-        The neighbors of the sources, and the neighbors of the targets. Their `ids` are positions in
-        the `UnitRows` of the other side.
+        Neighbors of the sources (`ids` are positions in `target`) and neighbors of the targets
+        (`ids` are positions in `source`).
 
     Example:
         >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
@@ -170,7 +169,7 @@ def nearest(
 def plan_search(
     source: UnitRows, target: UnitRows, k: int, memory: float, precision: str = "float32"
 ) -> Plan:
-    """Choose blocks and tiles as large as `memory`, in MB, allows.
+    """Choose the largest blocks and tiles that fit in `memory`, in MB.
 
     Example:
         >>> plan_search(UnitRows(np.eye(3)), UnitRows(np.eye(3)), 4, memory=64)
@@ -178,8 +177,8 @@ def plan_search(
     """
     if source.dimension != target.dimension:
         raise DataError(
-            f"Both sides must have vectors of the same dimension, got {source.dimension} and "
-            f"{target.dimension}"
+            "source and target must have vectors of equal dimension, got "
+            f"{source.dimension} and {target.dimension}"
         )
     keep = k + (4 if precision == "float32" else 8)
     state = (len(source) + len(target)) * keep * 8
@@ -194,7 +193,7 @@ def plan_search(
 class _Strip(NamedTuple):
     """A strip of the matrix of cosines, one tile high and a block of targets wide.
 
-    Each field is a range: the first index, and the index after the last.
+    Fields are ranges: first index, index after the last.
     """
 
     block: tuple[int, int]  # block of sources in memory
@@ -203,7 +202,7 @@ class _Strip(NamedTuple):
 
 
 def _strips(sources: int, targets: int, plan: Plan) -> Iterator[_Strip]:
-    """Yield the strips in search order, in which row and column indices increase."""
+    """Yield the strips in search order: row and column indices increase."""
     for block in _cut(0, sources, plan.block):
         for columns in _cut(0, targets, plan.block):
             for rows in _cut(*block, plan.tile):
@@ -215,8 +214,7 @@ def _cut(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 class _Search:
-    """Search of the matrix of cosines, strip by strip, with one block of sources and one block of
-    targets in memory."""
+    """Search of the matrix of cosines, strip by strip, with one block of each side in memory."""
 
     def __init__(
         self,
@@ -235,7 +233,7 @@ class _Search:
         self._loaded: list[tuple[tuple[int, int], Any]] = [((0, 0), None), ((0, 0), None)]
 
     def compare(self, strip: _Strip) -> None:
-        """Compute the cosines of a strip and keep the best of each row and column."""
+        """Compute the cosines of a strip. Keep the highest cosines of each row and column."""
         forward, backward = self._best
         block, others = self._load(0, strip.block), self._load(1, strip.columns)
         (top, bottom), left = strip.rows, strip.columns[0]
@@ -246,7 +244,6 @@ class _Search:
             tile.add_columns(backward, left + begin, end - begin, top)
 
     def close(self) -> None:
-        """Stop the worker threads, and let the calling thread use all processors again."""
         self._workers.shutdown(cancel_futures=True)
         self._settle()
 
@@ -287,9 +284,8 @@ def rescored(
     """Choose the k best candidates of each sentence, by cosines computed pair by pair.
 
     Args:
-        candidates: Positions of each sentence's candidates in `others`, (sentences, candidates), -1
-            for none.
-        k: Number of neighbors to choose, at least 1.
+        candidates: Positions in `others` of each sentence's candidates, (sentences, candidates), -1
+            for a missing candidate.
         rows_at_a_time: Number of sentences whose candidates are in memory at a time, at least 1.
         told: Called with 0 after each block of sentences.
 

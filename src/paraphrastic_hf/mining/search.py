@@ -1,5 +1,3 @@
-"""Search for the texts nearest to a few queries, among any number of texts, block by block."""
-
 from __future__ import annotations
 
 import heapq
@@ -17,7 +15,7 @@ class Match(NamedTuple):
     """A text near a query.
 
     Attributes:
-        cosine: The cosine of text and query, from -1 to 1.
+        cosine: Cosine of text and query, -1 to 1.
         place: Index of the text among all texts.
         text: The text itself.
     """
@@ -32,7 +30,7 @@ def nearest_texts(
 ) -> list[list[Match]]:
     """Find the `count` texts nearest to each query by cosine. Ties keep the order of the texts.
 
-    Memory grows with the size of a block, not with the number of texts.
+    Blocks are read one at a time, so the texts need not fit in memory.
 
     Args:
         queries: Vectors of the queries, (queries, dim), any scale.
@@ -62,7 +60,7 @@ def nearest_texts(
 
 
 def _highest(row: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of the `count` highest values, highest first, ties in order."""
+    """Return the indices of the `count` highest values, highest first. Ties keep their order."""
     lowest = np.partition(row, len(row) - count)[len(row) - count]
     columns = np.flatnonzero(row >= lowest)
     return columns[np.argsort(-row[columns], kind="stable")[:count]]

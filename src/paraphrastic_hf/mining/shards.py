@@ -1,4 +1,4 @@
-"""Joins the neighbors that were found for each pair of shards."""
+"""Combines neighbors that were searched separately for each pair of shards."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
 
 def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
-    """Merge the neighbors of one group of sentences, which were found in each shard of the other
-    side.
+    """Merge neighbors that were searched in each shard separately, into neighbors in all shards.
 
     Args:
-        parts: Neighbors in each shard, with `ids` counted from 0 within the shard. One part is in
-            memory at a time.
+        parts: Neighbors of the same sentences in each shard, with `ids` counted from 0 within the
+            shard. One part is in memory at a time.
+        sizes: Number of sentences in each shard.
         k: Number of neighbors, at least 1. The result has fewer if the parts have fewer.
 
     Returns:
-        Neighbors with `ids` counted through all shards. Ties are in the order of `ids`.
+        Neighbors with `ids` counted through all shards. Equal cosines are sorted by `ids`.
 
     Example:
         >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
@@ -52,11 +52,10 @@ def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
 def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
     """Concatenate the neighbors of several groups of sentences.
 
-    Missing neighbors are filled with -inf and -1.
-
     Args:
         parts: At most k neighbors of each group. One part is in memory at a time.
-        k: Number of neighbors, at least 1.
+        rows: Number of sentences in all groups.
+        k: Number of neighbors, at least 1. Missing neighbors become -inf and -1.
 
     Example:
         >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
@@ -75,14 +74,12 @@ def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
 
 
 def write_neighbors(path: Path, forward: Neighbors, backward: Neighbors) -> None:
-    """Save the neighbors of two shards in both directions."""
     arrays = dict(zip(ARRAYS, (*forward, *backward), strict=True))
     with naming(path), replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def read_neighbors(path: Path) -> tuple[Neighbors, Neighbors]:
-    """Load the neighbors of the sources and of the targets."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]

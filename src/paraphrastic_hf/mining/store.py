@@ -1,7 +1,6 @@
-"""Storage of one side of a mining run in the work folder: lines, line hashes and vectors.
+"""Storage of the two texts of a mining run in its work folder: lines, line hashes and vectors.
 
-Files may be larger than memory. Finished parts are reused if text, model and tokenizer are the
-same.
+Files may be larger than memory. Later runs reuse them if text, model and tokenizer are unchanged.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ class TextStore:
         folder: A folder that `write` made.
 
     Attributes:
-        digest: Hash of all lines together.
-        hashes: Hash of each line without surrounding white space, (lines,) uint64. 0 for a line
-            without text.
+        digest: Hash of the whole text.
+        hashes: Hash of each line without surrounding white space, (lines,) uint64. 0 for a blank
+            line.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,13 +49,11 @@ class TextStore:
     def write(
         cls, folder: Path, blocks: Iterable[list[str]], stamp: str = "", *, progress: bool = False
     ) -> TextStore:
-        """Copy lines into a folder, unless the folder already holds them (complete, with the same
-        stamp).
+        """Copy lines into a folder, unless it already contains complete lines with the same stamp.
 
         Args:
-            folder: The folder, which is created if missing. Lines with another stamp are replaced.
-            stamp: Identifies the lines, for example the result of `file_stamp`. An empty stamp
-                never matches.
+            folder: The folder, created if missing. Lines with another stamp are replaced.
+            stamp: Identifies the lines, as from `file_stamp`. An empty stamp never matches.
         """
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):
@@ -92,15 +89,17 @@ class TextStore:
         return len(self.hashes)
 
     def first_of_each(self) -> np.ndarray:
-        """Return the index of the first occurrence of each distinct line with text, sorted,
-        (distinct,)."""
+        """Return the sorted indices of first occurrences of lines, without blank lines,
+        (distinct,).
+        """
         _, first = np.unique(self.hashes, return_index=True)
         return np.sort(first[self.hashes[first] != NO_TEXT])
 
     def places_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the index of the first line with each hash, (count,). -1 if no line has it.
+        """Return the index of the first line with each hash, (count,), or -1 if there is no such
+        line.
 
-        The hash of a line without text also gives -1.
+        The hash of a blank line also gives -1.
         """
         known, first = np.unique(self.hashes, return_index=True)
         if not len(known):
@@ -110,7 +109,6 @@ class TextStore:
         return np.where(is_there, first[place], -1)
 
     def lines(self, numbers: np.ndarray) -> Iterator[str]:
-        """Yield the lines with these indices, in the given order."""
         with (self.folder / "text").open("rb") as file:
             for number in numbers.tolist():
                 yield self._read(file, number, number + 1)[:-1].decode("utf-8")
@@ -125,8 +123,8 @@ class TextStore:
     ) -> np.ndarray:
         """Return the vectors of all lines, (lines, dim) float32, memory-mapped.
 
-        Vectors of an earlier call are reused if lines, key and package version are the same and the
-        file is complete. An interrupted call resumes after its last finished block.
+        Vectors of an earlier call are reused if lines, key and package version are equal. An
+        interrupted call resumes after its last finished block.
 
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
@@ -166,8 +164,8 @@ class TextStore:
                         )  # readable before it is complete
                     elif output.read(HEADER_BYTES) != header:
                         raise ModelError(
-                            f"`encode` returned vectors of {vectors.shape[1]} dimensions, unlike "
-                            "before"
+                            f"`encode` returned vectors of {vectors.shape[1]} dimensions, but "
+                            "another number for earlier lines"
                         )
                     output.seek(HEADER_BYTES + row * done)
                     output.write(np.ascontiguousarray(vectors, "<f4").data)
@@ -207,7 +205,6 @@ def _write_state(path: Path, state: dict[str, Any]) -> None:
 
 
 def _has_rows(path: Path, rows: int) -> bool:
-    """Whether a file is a complete array of `rows` rows."""
     try:
         return bool(np.lib.format.open_memmap(path, mode="r").shape[:1] == (rows,))
     except (OSError, ValueError, EOFError):
@@ -215,7 +212,7 @@ def _has_rows(path: Path, rows: int) -> bool:
 
 
 def file_stamp(path: str) -> str:
-    """Return a stamp for `TextStore.write`: the path and the content hash of a file."""
+    """Return the path and content hash of a file, a stamp for `TextStore.write`."""
     return f"{os.path.realpath(path)} {content_hash(path)}" if os.path.isfile(path) else ""
 
 

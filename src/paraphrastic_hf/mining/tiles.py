@@ -1,7 +1,7 @@
-"""A tile of the matrix of cosines, and the search for its highest scores.
+"""Tiles of a matrix of cosines, and the search for the highest scores of rows and columns.
 
-Memory is fast only if it is read in order. The search therefore compares maxima: first of whole
-rows and columns, then of groups of 16 scores. Single scores are read only in the best groups.
+Reading memory in order is fastest. The search therefore compares maxima first of whole rows and
+columns, then of groups of 16 scores. It reads single scores only in the best groups.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from paraphrastic_hf.mining.vectors import UnitRows
 class RunningTopK:
     """The `keep` highest scores of every matrix row, with their columns.
 
-    Of equal scores the lower column is kept, if columns are added in increasing order.
+    Among equal scores the lowest column is kept, if columns are added in increasing order.
 
     Attributes:
-        scores: The scores of each row, highest first, (rows, keep) float32. -inf where no score is
-            known yet.
-        columns: The column of each score, (rows, keep) int32. -1 where no score is known yet.
+        scores: Highest scores of each row, in descending order, (rows, keep) float32. -inf for a
+            missing score.
+        columns: Column of each score, (rows, keep) int32. -1 for a missing score.
 
     Example:
         >>> best = RunningTopK(rows=2, keep=1)
@@ -36,14 +36,15 @@ class RunningTopK:
         self.columns = np.full((rows, keep), -1, np.int32)
 
     def lowest(self, start: int, stop: int) -> np.ndarray:
-        """Return the lowest kept score of the rows `start` to `stop`, (rows,). New scores must
-        exceed it."""
+        """Return the lowest kept score of rows `start` to `stop`, (rows,). Lower scores can be
+        skipped.
+        """
         return self.scores[start:stop, -1]
 
     def add(
         self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
     ) -> None:
-        """Add scores from columns with higher indices than all columns added before.
+        """Add scores. Their columns must have higher indices than all columns added before.
 
         Args:
             rows: Rows that have a new score, without duplicates, (changed,).
@@ -99,10 +100,10 @@ class Tile:
 
     @staticmethod
     def use_threads(count: int) -> None:
-        """Set the number of threads for products in the calling thread. Has no effect on BLAS."""
+        """Set the number of threads for products in the calling thread. Does nothing for BLAS."""
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        """Read the vectors `start` to `stop` into memory, in the number format of the products."""
+        """Read vectors `start` to `stop` into memory, in the number format of the products."""
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
         return block
@@ -123,11 +124,9 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: RunningTopK, start: int, count: int, first_column: int) -> None:
-        """Add to `best` every score that may be among the best of its row.
+        """Add to `best` every score that may be among the highest of its row.
 
-        Args:
-            start: First matrix row of the tile, from 0.
-            first_column: First matrix column of the tile, from 0.
+        `start` is the first matrix row of the tile, `first_column` its first matrix column.
         """
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
@@ -139,11 +138,9 @@ class Tile:
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
     def add_columns(self, best: RunningTopK, start: int, count: int, first_row: int) -> None:
-        """Add to `best` every score that may be among the best of its column.
+        """Add to `best` every score that may be among the highest of its column.
 
-        Args:
-            start: First matrix column of the tile, from 0.
-            first_row: First matrix row of the tile, from 0.
+        `start` is the first matrix column of the tile, `first_row` its first matrix row.
         """
         lowest = best.lowest(start, start + count)
         groups = self._groups[:, :count]
@@ -165,16 +162,15 @@ class Tile:
         np.matmul(rows, columns.T, out=self._numbers[: len(rows), : len(columns)])
 
     def _bounds(self, maxima: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return upper and lower bounds, in float32, of the scores that `maxima` represents."""
+        """Return upper and lower bounds of the exact maxima, as two float32 arrays."""
         return maxima, maxima
 
 
 class HalfTile(Tile):
     """A piece of the matrix of cosines in bfloat16, computed by torch.
 
-    Products use the processor's bfloat16 instructions. numpy finds the maxima at full speed by
-    reading the bits as int16. This order is correct for non-negative bfloat16 values, which are
-    above all negative values. If the maximum is negative, only its sign is known.
+    numpy finds the maxima by comparing the bits as int16. This order is correct for non-negative
+    numbers, which are above all negative numbers. Of a negative maximum only the sign is known.
     """
 
     _nothing = MINUS_INFINITY
@@ -229,7 +225,7 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores found in rows (or columns) of a tile: index of the row, column and score of each."""
+    """Scores found by `_search`: index into `chosen`, position in that row or column, score."""
 
     place: np.ndarray
     line: np.ndarray
@@ -239,7 +235,8 @@ class _Found(NamedTuple):
 def _search(
     tile: Tile, maxima: np.ndarray, chosen: np.ndarray, lowest: np.ndarray, keep: int, axis: int
 ) -> _Found:
-    """Find scores above `lowest` and among the `keep` best, in rows (axis 1) or columns (axis 0).
+    """Find scores above `lowest` and among the `keep` highest, in rows (axis 1) or columns (axis
+    0).
 
     Args:
         maxima: Highest score of each group in each row or column, (chosen, groups). Group g has the
@@ -263,5 +260,4 @@ def _search(
 
 
 def _as_float(bits: np.ndarray) -> np.ndarray:
-    """Convert the bits of bfloat16 numbers to float32."""
     return (np.ascontiguousarray(bits).view(np.uint16).astype(np.uint32) << 16).view(np.float32)

@@ -1,5 +1,3 @@
-"""Unit vectors, read in blocks from memory or from a memory-mapped file."""
-
 from __future__ import annotations
 
 import mmap
@@ -15,11 +13,11 @@ SCATTERED_ROWS = 512  # reading one vector of a mapped file loads about 16 pages
 class UnitRows:
     """The nonzero rows of a matrix, scaled to length 1 when they are read.
 
-    Zero rows, from texts without a known token, are left out, because they have no neighbors.
+    Zero rows, from texts without a known token, have no neighbors and are left out.
 
     Args:
-        vectors: The matrix, (n, dim), any float type and any scale. `np.load(path, mmap_mode="r")`
-            for a file larger than memory.
+        vectors: The matrix, (n, dim), any float type and any scale. It may be memory-mapped
+            (`np.load(path, mmap_mode="r")`).
         rows: Indices of the matrix rows to use, increasing, (chosen,). None for all.
 
     Attributes:
@@ -56,7 +54,7 @@ class UnitRows:
         return int(self._vectors.shape[1])
 
     def take(self, ids: np.ndarray | slice) -> np.ndarray:
-        """Return the unit vectors at these positions in `rows`, (count, dim) float32."""
+        """Return the unit vectors at the given positions in `rows`, (count, dim) float32."""
         return np.asarray(self._read(self.rows[ids]) * self._scale[ids][:, None])
 
     def fill(self, block: np.ndarray, start: int) -> None:

@@ -1,10 +1,8 @@
-"""Byte-pair tokenizer from existing codes, such as those of the released SCPN (Sennrich et al.,
-2016; thesis, 6.3.1).
+"""Byte-pair tokenizer from existing codes (Sennrich et al., 2016), as in SCPN (thesis, 6.3.1).
 
 The first line of a codes file is `#version: 0.2`. Every other line is a merge, most frequent first.
-The last piece of a word ends in `</w>`. The released code drops pieces missing from its
-`vocab.txt`. This tokenizer has an id for every piece that the codes can produce. It is a stock BPE
-of `tokenizers`, saved as `tokenizer.json`.
+The last piece of a word ends in `</w>`. Every piece that the codes can produce has an id. (The
+released SCPN drops pieces missing from its `vocab.txt`.)
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ class BytePairTokenizer(FastTokenizer):
     """Tokenizer that splits text into byte-pair pieces.
 
     Args:
-        fast: BPE tokenizer of the `tokenizers` library. Ids 0 and 1 are `<pad>` and `<unk>`, which
-            no text contains.
+        fast: BPE tokenizer of the `tokenizers` library, with `<pad>` as id 0 and `<unk>` as id 1.
 
     Example:
         >>> import tempfile
@@ -91,6 +88,5 @@ class BytePairTokenizer(FastTokenizer):
         return cls(fast, lowercase=lowercase)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join words by spaces and skip special ids."""
         known = [int(number) for number in ids if int(number) not in self.special.all]
         return str(self._fast.decode(known, skip_special_tokens=True)).strip()

@@ -1,9 +1,8 @@
 """Character tokenizer of charLSTM and charCNN (thesis, 3.6.2).
 
-Every character of the normalized text, including spaces, is a token. The tokenizer is saved as a
-BPE model without merges, the stock model that drops unknown tokens. Ids are 0 for `<pad>`, 1 for
-`<unk>` (used if `keep_unknown`), then characters by frequency. `text/marks.py` adds the thesis's
-start and end marks.
+Every character of the normalized text, including spaces, is a token. Ids are 0 for `<pad>`, 1 for
+`<unk>`, then characters by frequency. The tokenizer is saved as a BPE model without merges, because
+this stock model can drop unknown tokens. `text/marks.py` adds the thesis's start and end marks.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ from paraphrastic_hf.text.normalize import build_normalizer, normalize
 class CharTokenizer(FastTokenizer):
     """Tokenizer that splits text into characters.
 
-    `characters` are listed in order of their ids, which start at 2, most frequent first.
-
-    Unknown characters are dropped, or get id 1 if `keep_unknown`.
+    `characters` are in the order of their ids, which start at 2. Unknown characters are dropped, or
+    get id 1 if `keep_unknown`.
     """
 
     kind = "char"
@@ -57,8 +55,8 @@ class CharTokenizer(FastTokenizer):
     ) -> CharTokenizer:
         """Build a tokenizer from the `vocab_size - 2` most frequent characters of raw text.
 
-        Ties are broken by code point. With `hard_vocab_limit`, text with fewer characters raises an
-        error.
+        Ties are broken by code point. With `hard_vocab_limit`, a text with too few distinct
+        characters raises an error.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -76,7 +74,6 @@ class CharTokenizer(FastTokenizer):
         return cls(characters, lowercase=lowercase, keep_unknown=keep_unknown)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join characters and skip special ids."""
         return "".join(self._entries[number] for number in ids if number not in self.special.all)
 
     def to_fast(self) -> Tokenizer:

@@ -1,10 +1,10 @@
 """Character n-gram tokenizer of TRIGRAM (thesis, 4.4 and 5.1.1; 200,000 types, 5.2.1) and CHARAGRAM
 (3.7.2.2, 3.7.5).
 
-A space is added before and after the normalized text, and every n-gram of the result is a token.
-N-grams may span words unless `spans_spaces` is false. `padding_mode="left"` omits the space at the
-end, as in the ParaNMT release. There, most n-grams at the end of a sentence are therefore unknown.
-No stock tokenizer supports overlapping n-grams, so saved models include this code.
+A space is added before and after the normalized text. Every n-gram of the result is a token, and
+may span words unless `spans_spaces` is false. `padding_mode="left"` omits the space at the end, as
+in the ParaNMT release. No stock tokenizer supports overlapping n-grams, so saved models include
+this code.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 class CharNgramTokenizer(PreTrainedTokenizer):
     """Tokenizer that splits text into overlapping character n-grams.
 
-    `ngrams` are listed in order of their ids, which start at 2. A space is added on the sides named
-    by `padding_mode`: `both`, `left` or `none`. Unknown n-grams are dropped, or get id 1 if
+    `ngrams` are in the order of their ids, which start at 2. `padding_mode` adds a space on `both`
+    sides, only on the `left`, or `none`. Unknown n-grams are dropped, or get id 1 if
     `keep_unknown`.
     """
 
@@ -101,8 +101,8 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     ) -> CharNgramTokenizer:
         """Build a tokenizer from the `vocab_size - 2` most frequent n-grams of raw text.
 
-        Ties are broken alphabetically. With `hard_vocab_limit`, text with fewer n-grams raises an
-        error.
+        Ties are broken alphabetically. With `hard_vocab_limit`, a text with too few distinct
+        n-grams raises an error.
 
         Args:
             min_count: Minimum frequency of an n-gram in the text (C in thesis 3.7.5).
@@ -145,7 +145,6 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         return list(self._entries)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text. Unknown n-grams are dropped unless `keep_unknown`."""
         get = self._lookup.get
         encoded = []
         for text in texts:
@@ -218,7 +217,6 @@ def extract_ngrams(
 
 
 def _leading(ranked: Sequence[str], most: int) -> list[str]:
-    """Keep the first `most` n-grams of each order."""
     seen: Counter[int] = Counter()
     kept = []
     for ngram in ranked:

@@ -1,5 +1,3 @@
-"""The tokenizer interface of training, encoding and generation."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +16,8 @@ class SpecialIds:
     Attributes:
         pad: Id of padding.
         unknown: Id of unknown tokens, if the tokenizer keeps them.
-        start: Ids of start-of-text marks. In a mixture of tokenizers, each part that adds the mark
-            has its own id.
-        end: Ids of end-of-text marks, as in `start`.
+        start: Ids of start-of-text marks. A mixture has one for each tokenizer that adds the mark.
+        end: Ids of end-of-text marks, one or several as for `start`.
         languages: Ids of language marks, by language code.
     """
 
@@ -37,7 +34,7 @@ class SpecialIds:
 
 
 class TextTokenizer(Protocol):
-    """A tokenizer of this package.
+    """Interface of all tokenizers of this package.
 
     Attributes:
         lowercase: Whether the tokenizer lower-cases text.
@@ -58,7 +55,9 @@ class TextTokenizer(Protocol):
 
 
 def check_size(found: int, vocab_size: int, what: str) -> None:
-    """Raise an error if `found` types, `<pad>` and `<unk>` are fewer than `vocab_size`."""
+    """Raise an error if `found` distinct tokens are too few for `vocab_size`, which includes
+    `<pad>` and `<unk>`.
+    """
     if found + 2 < vocab_size:
         raise DataError(
             f"vocab_size is {vocab_size}, but the text has only {counted(found, what)}. Use at "

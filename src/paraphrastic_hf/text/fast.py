@@ -1,5 +1,3 @@
-"""Base of tokenizers backed by the `tokenizers` library."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ from paraphrastic_hf.text.ragged import Ragged
 
 
 class FastTokenizer:
-    """Tokenizer saved as `tokenizer.json`. `<pad>` has id 0 and `<unk>` id 1."""
+    """Base class of tokenizers saved as `tokenizer.json`. `<pad>` has id 0 and `<unk>` id 1."""
 
     file = "tokenizer.json"
     kind: str

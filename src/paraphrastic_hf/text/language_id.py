@@ -1,4 +1,4 @@
-"""Language identification with py3langid, which includes its model."""
+"""Language identification with py3langid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SURE = 0.6  # smallest share of them in one language
 def languages_of(texts: Sequence[str]) -> list[str]:
     """Return the two-letter code (ISO 639-1) of each text's language.
 
-    Texts with only a few words are often misidentified.
+    Texts of a few words are often misidentified.
 
     Example:
         >>> languages_of(["the cat sleeps on the wall", "le chat dort sur le mur"])
@@ -28,7 +28,7 @@ def languages_of(texts: Sequence[str]) -> list[str]:
 
 
 def main_language(texts: Sequence[str]) -> tuple[str, float]:
-    """Return the most frequent language, and its share of the texts. `texts` must not be empty.
+    """Return the most frequent language of one or more texts, and its share of the texts.
 
     Example:
         >>> main_language(["the cat sleeps on the wall", "it was raining all night"])
@@ -39,13 +39,9 @@ def main_language(texts: Sequence[str]) -> tuple[str, float]:
 
 
 def clear_language(texts: Sequence[str]) -> str | None:
-    """Return the main language of texts if it is clear.
+    """Return the language code of at least 60 % of the texts, or None.
 
-    Texts shorter than 20 bytes in UTF-8 are ignored.
-
-    Returns:
-        The language code, or None if fewer than 10 texts remain or less than 60 % of them share a
-        language.
+    Texts shorter than 20 bytes are ignored. The result is None if fewer than 10 texts remain.
 
     Example:
         >>> clear_language(["the cat sleeps on the wall"] * 10), clear_language(["a cat"])
@@ -59,7 +55,6 @@ def clear_language(texts: Sequence[str]) -> str | None:
 
 
 def known_languages() -> frozenset[str]:
-    """Return the codes that `languages_of` can return."""
     return frozenset(map(str, _identifier().labels))
 
 

@@ -1,8 +1,7 @@
-"""Loading of tokenizers from a model directory or a `tokenizer.json`.
+"""Loads tokenizers from a model directory or a `tokenizer.json`.
 
-Other libraries save only `tokenizer.json`. To load such a file, a tokenizer of this package is
-rebuilt from the vocabulary in it. The file is accepted if the rebuilt tokenizer would write the
-same file.
+Other libraries save only `tokenizer.json`. From such a file, a tokenizer of this package is rebuilt
+with the vocabulary of the file. It is accepted if it would write the same file.
 """
 
 from __future__ import annotations
@@ -39,10 +38,9 @@ TOKENIZERS: dict[str, type[Loaded]] = {
 
 
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
-    """Load the tokenizer of a model directory written by this package.
+    """Load the tokenizer of a model directory of this package.
 
-    If sentence-transformers or transformers saved the model again, only `tokenizer.json` is left,
-    and the tokenizer is rebuilt from it.
+    If sentence-transformers or transformers saved the model, it is rebuilt from `tokenizer.json`.
     """
     directory = Path(directory)
     if (directory / CHAR_NGRAMS).exists():
@@ -125,10 +123,9 @@ def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
 
 
 def _described(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return the contents of `tokenizer.json` that affect ids.
+    """Return the contents of a `tokenizer.json` that affect ids.
 
-    transformers lists `<pad>` and `<unk>` again as added tokens and adds an empty template. Neither
-    affects ids, so both are left out.
+    This leaves out the added tokens `<pad>` and `<unk>` and the empty template of transformers.
     """
     description = json.loads(tokenizer.to_str())
     stated = [{"id": k, "content": text} for k, text in enumerate(SPECIAL_TOKENS.values())]
@@ -145,7 +142,7 @@ def _described(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
-    """Yield the tokenizers that may have written the `model` section of a `tokenizer.json`."""
+    """Yield tokenizers that may have written the `model` section of a `tokenizer.json`."""
     entries = model["vocab"]
     if model["type"] == "Unigram":
         yield from _subwords(entries)
@@ -157,7 +154,7 @@ def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
 def _begins_as_ours(entries: Any) -> bool:
     """Return whether the first vocabulary entries are `<pad>` and `<unk>`.
 
-    This rejects tokenizers of other libraries early. Rebuilding a large one takes seconds.
+    Rejects tokenizers of other libraries early, because rebuilding a large tokenizer takes seconds.
     """
     if not entries:
         return False
@@ -170,7 +167,7 @@ def _begins_as_ours(entries: Any) -> bool:
 
 
 def _kinds(tokenizer: Rebuilt, marks: str | None) -> list[Rebuilt | MarkedTokenizer]:
-    """Return a tokenizer, or both variants with marks."""
+    """Return the tokenizer, or with `marks` its two marked variants (`opens_prompts`)."""
     if marks is None:
         return [tokenizer]
     return [MarkedTokenizer(tokenizer, marks, opens_prompts=opens) for opens in (False, True)]

@@ -1,5 +1,6 @@
 """Start and end marks around the tokens of another tokenizer (Wieting and Gimpel, 2017, footnote 4;
-thesis, 3.6.2)."""
+thesis, 3.6.2).
+"""
 
 from __future__ import annotations
 
@@ -22,16 +23,17 @@ MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
 
 
 class MarkedTokenizer:
-    """Tokenizer that adds a mark before each text, after it, or both.
+    """Tokenizer that adds marks before or after the tokens of another tokenizer.
 
     The marks follow all other tokens in the vocabulary. A text without known tokens gets no marks,
-    so that its embedding is zero. `AutoTokenizer` cannot express this and returns the marks alone.
+    so that its embedding is zero. For such a text, the tokenizer that `AutoTokenizer` loads returns
+    only the marks.
 
     Args:
         tokenizer: Tokenizer of the text between the marks. It must save a `tokenizer.json`.
         marks: Marks to add: `start`, `end` or `both`.
         opens_prompts: Omit the end mark in the saved `tokenizer.json`, so that `generate` can
-            continue a text from `AutoTokenizer`.
+            continue prompts.
     """
 
     keeps_to_words = False
@@ -74,9 +76,7 @@ class MarkedTokenizer:
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
     def to_fast(self) -> Tokenizer:
-        """Convert to a tokenizer of the `tokenizers` library. It adds marks to texts without known
-        tokens too.
-        """
+        """Convert to a tokenizer of the `tokenizers` library, which adds marks to every text."""
         inner: Any = self.inner
         return self._marked(Tokenizer.from_str(inner.to_fast().to_str()))
 
@@ -110,6 +110,5 @@ class MarkedTokenizer:
 
 
 def add_settings(path: Path, settings: dict[str, Any]) -> None:
-    """Add keys to a JSON object in a file."""
     known = read_json(path)
     write_json(path, {**known, **settings})

@@ -1,8 +1,8 @@
 """Several tokenizers side by side, for jointly trained encoders (thesis, 4.5.6).
 
-The ids of a text are the ids from the first tokenizer, then from the second, and so on. The ids of
-each tokenizer are shifted by the vocabulary sizes of the earlier ones, so no two tokenizers share
-an id. The padding id is 0.
+The ids of a text are the first tokenizer's ids, then the second tokenizer's, and so on. Each
+tokenizer has an id range of its own, because its ids are shifted by the vocabulary sizes of earlier
+tokenizers. The padding id is 0.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class MixedTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         raise TypeError(
-            "A mixture cannot be decoded: its ids repeat the text for each part. Decode one part"
+            "A mixture cannot be decoded, because its ids repeat the text for each tokenizer. "
+            "Decode with one of its `parts`"
         )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
@@ -59,11 +60,11 @@ class MixedTokenizer:
         return Ragged(ids, np.concatenate([[0], ends[:, -1]]))
 
     def tokens(self) -> list[str]:
-        """Return the token of every id. The same token may occur in several parts."""
+        """Return the token of every id. Several tokenizers may have the same token."""
         return [token for part in self.parts for token in part.tokens()]
 
     def save(self, directory: str | Path) -> None:
-        """Write each part to its own folder, and the files that `AutoTokenizer` needs."""
+        """Write each tokenizer to its own folder, and the files that `AutoTokenizer` needs."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         for k, part in enumerate(self.parts):

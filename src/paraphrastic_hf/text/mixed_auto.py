@@ -1,6 +1,6 @@
 """A mixture of tokenizers that `AutoTokenizer` can load.
 
-Token names start with the index of their part: `0:the` may be a word and `1:the` a trigram.
+Token names start with the index of the tokenizer: `0:the` may be a word and `1:the` a trigram.
 `MixedTokenizer` (`mixed.py`) returns the same ids faster.
 """
 
@@ -29,8 +29,8 @@ class MixtureTokenizer(PreTrainedTokenizer):
     """Tokenizer that concatenates the ids of several tokenizers (thesis, 4.5.6).
 
     Args:
-        **files: File paths, with the keys of `vocab_files_names`. None if a part does not have the
-            file.
+        **files: File paths, by the keys of `vocab_files_names`. None for a file that does not
+            exist.
     """
 
     vocab_files_names = {
@@ -142,9 +142,9 @@ class MixtureTokenizer(PreTrainedTokenizer):
 
 
 def write_auto_config(directory: Path, parts: int) -> None:
-    """Write the config and code with which `AutoTokenizer` loads the parts in a directory.
+    """Write the config and code with which `AutoTokenizer` loads a mixture of tokenizers.
 
-    Does nothing for more than `MOST_PARTS` parts.
+    Nothing is written for more than `MOST_PARTS` tokenizers, which `AutoTokenizer` cannot load.
     """
     if parts > MOST_PARTS:
         return

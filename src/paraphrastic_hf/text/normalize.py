@@ -1,8 +1,8 @@
 """Text normalization shared by all tokenizers.
 
 It removes soft hyphens, applies NFKC and optional lower-casing, and makes curly quotes ASCII. Each
-run of white space, control and format characters becomes one space. The rules are built from
-components of `tokenizers`, so `tokenizer.json` contains exactly the same rules.
+run of white space, control and format characters becomes one space. The rules are components of
+`tokenizers`, so they are saved in `tokenizer.json`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ _ASCII_CONTROL = dict.fromkeys((*range(0, 32), 127), " ")
 
 @functools.cache
 def build_normalizer(lowercase: bool) -> normalizers.Normalizer:
-    """Build the normalizer as a component of `tokenizers`."""
     steps: list[normalizers.Normalizer] = [normalizers.Replace("\u00ad", ""), normalizers.NFKC()]
     if lowercase:
         steps += [normalizers.Lowercase(), normalizers.NFC()]  # lower case may need composing again
@@ -53,13 +52,10 @@ def normalize(text: str, lowercase: bool = True) -> str:
 
 
 def keep_apart(text: str) -> str:
-    """Replace characters by private-use ones, to give a language a vocabulary of its own.
+    """Replace characters by private-use characters, to give a language a separate vocabulary.
 
-    The thesis (section 5.3.2) marks every token of the second language. Replacing characters
-    separates the vocabularies equally well, and works with every tokenizer.
-
-    White space and characters above U+FFFF, such as emoji, stay unchanged. The languages can
-    therefore share pieces that contain nothing else.
+    The thesis (section 5.3.2) marks every token of the second language instead. This method works
+    with every tokenizer. White space and characters above U+FFFF, such as emoji, stay unchanged.
 
     Example:
         >>> keep_apart("a b") == chr(0xF0061) + " " + chr(0xF0062)

@@ -1,5 +1,3 @@
-"""Word n-gram overlap of two texts (thesis, 4.5.4 and 6.3.3), and lemmas (3.5.1)."""
-
 from __future__ import annotations
 
 import re
@@ -25,15 +23,13 @@ def word_ngrams(text: str, n: int) -> list[tuple[str, ...]]:
 def ngram_overlap(first: str, second: str, n: int) -> float:
     """Return the number of shared n-grams divided by the number of n-grams of the shorter text.
 
-    With n = 3 this is the trigram overlap of thesis 4.5.4. The thesis does not define the "n-gram
-    overlap" of 6.3.3. This package uses n = 1 for it. An n-gram that the texts contain a and b
-    times counts min(a, b) times. The released code instead counts every trigram of the shorter text
-    that occurs in the longer one, over NLTK tokens. Here a token is a run of letters and digits, or
-    a punctuation mark.
+    With n = 3 this is the trigram overlap of thesis 4.5.4. For the undefined "n-gram overlap" of
+    6.3.3, this package uses n = 1. Tokens are runs of letters and digits, and punctuation marks. An
+    n-gram that occurs a and b times counts min(a, b) times.
 
     Returns:
         0 (nothing shared, or a text without n-grams) to 1 (the longer text contains all n-grams of
-        the shorter one).
+        the shorter text).
 
     Example:
         >>> ngram_overlap("the cat sat down", "a cat sat down", 3)
@@ -47,7 +43,7 @@ def ngram_overlap(first: str, second: str, n: int) -> float:
 
 
 def lemmatize(texts: Sequence[str]) -> list[str]:
-    """Replace each word, separated by spaces, by its lemma from simplemma."""
+    """Replace each word, separated by spaces, by its lemma from simplemma (thesis, 3.5.1)."""
     try:
         import simplemma
     except ImportError as error:

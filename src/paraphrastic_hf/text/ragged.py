@@ -1,5 +1,3 @@
-"""Token ids of many texts in two flat arrays."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -46,18 +44,16 @@ class Ragged:
         return self.ids[self.offsets[number] : self.offsets[number + 1]]
 
     def lengths(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the number of ids of each text with an index in `numbers`, in the shape of
-        `numbers`.
-        """
+        """Return the number of ids of each text with an index in `numbers`, in the same shape."""
         return np.asarray(self.offsets[numbers + 1] - self.offsets[numbers])
 
     def where(self, is_kept: np.ndarray) -> Ragged:
-        """Return the texts with only the ids for which `is_kept`, (tokens,) bool, is true."""
+        """Keep the ids for which `is_kept`, (tokens,) bool, is true."""
         before = np.concatenate([[0], np.cumsum(is_kept)])
         return Ragged(self.ids[is_kept], before[self.offsets])
 
     def select(self, numbers: np.ndarray, max_length: int | None = None) -> Ragged:
-        """Return the texts with the indices `numbers`, (chosen,), each cut to `max_length` ids."""
+        """Return the texts with indices `numbers`, (chosen,), each cut to `max_length` ids."""
         starts, lengths = self.offsets[numbers], self.lengths(numbers)
         if max_length is not None:
             lengths = np.minimum(lengths, max_length)
@@ -69,7 +65,7 @@ class Ragged:
     def padded(
         self, numbers: np.ndarray, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the texts with the indices `numbers`, (chosen,), as a padded matrix.
+        """Return the texts with indices `numbers`, (chosen,), as a padded matrix.
 
         Returns:
             Ids and mask, both (chosen, longest) int64. The ids of padding are 0. The mask is 1 for

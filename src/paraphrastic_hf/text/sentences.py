@@ -1,8 +1,3 @@
-"""Sentences as lists of words, for taggers.
-
-Each distinct word is tokenized once, and encoded once per batch.
-"""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,12 +12,12 @@ from paraphrastic_hf.text.ragged import Ragged
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences, stored as indices into a list of distinct words.
+    """Sentences for a tagger, stored as indices into a list of distinct words.
 
     Attributes:
         words: Distinct words, in order of first occurrence.
         tokens: Token ids of each distinct word.
-        numbers: Indices into `words`, one per word of each sentence.
+        numbers: For each sentence, the index of each of its words in `words`.
     """
 
     words: list[str]
@@ -49,12 +44,12 @@ class Sentences:
     def batch(
         self, chosen: Sequence[int] | np.ndarray, max_tokens: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Return the sentences with the indices `chosen`, (batch,), as arguments of `TaggerModel`.
+        """Return the sentences with indices `chosen`, (batch,), as arguments of `TaggerModel`.
 
         Returns:
             `input_ids` and `attention_mask`, both (words, tokens), for the distinct words in the
             batch. `capitals`, (words,), is 1 for words with a capital letter. `word_index`, (batch,
-            seq), has the row of each word in `input_ids`, and -1 for padding.
+            seq), is the row of each word in `input_ids`, or -1 for padding.
 
         Example:
             >>> from paraphrastic_hf.text.char import CharTokenizer

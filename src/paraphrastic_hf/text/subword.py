@@ -1,15 +1,13 @@
 """Sentencepiece Unigram tokenizer of SP (thesis, section 5.1.1; settings of the at-scale release).
 
-One model gives the same ids in two implementations: sentencepiece, which is fast, and
-`tokenizer.json`, which transformers and sentence-transformers read. Two measures make them agree.
-Text is normalized by `text/normalize.py`, and sentencepiece's own normalization is off. Piece
-scores are multiples of 1/256, so sums are exact in single precision and ties are broken equally.
-Sums above 65,536 are inexact and may differ, because sentencepiece sums over a line and
-`tokenizer.json` over a word. A line reaches them after about 6,000 pieces.
+sentencepiece (fast) and `tokenizer.json` (for transformers and sentence-transformers) give the same
+ids, for two reasons. `text/normalize.py` normalizes the text, instead of sentencepiece. Piece
+scores are multiples of 1/256, so sums are exact in single precision, up to 65,536. Ids can differ
+in a line with a larger sum, which needs about 6,000 pieces.
 
 Ids are 0 for `<pad>`, 1 for `<unk>`, then pieces. Unless `keep_unknown`, unknown pieces are
-dropped, as in SP. A bare space mark before an unknown piece is dropped too. Otherwise every word in
-an unknown script would become the same token, the space mark.
+dropped, as in SP. A lone space mark before an unknown piece is also dropped, because it would
+otherwise represent every word of an unknown script.
 """
 
 from __future__ import annotations
@@ -41,9 +39,8 @@ NORMAL_PIECE = 1  # sentencepiece's type of pieces that occur in text
 class SubwordTokenizer:
     """Tokenizer that splits text into the pieces of a sentencepiece model.
 
-    `model` is the serialized model (`spiece.model`).
-
-    Unknown characters are dropped, or get id 1 if `keep_unknown`.
+    `model` is the serialized model (`spiece.model`). Unknown characters are dropped, or get id 1 if
+    `keep_unknown`.
     """
 
     file = "spiece.model"
@@ -81,14 +78,12 @@ class SubwordTokenizer:
     ) -> SubwordTokenizer:
         """Train on raw text in any number of languages (thesis 5.2.1: 20,000 pieces, joint).
 
-        With `hard_vocab_limit`, text that yields fewer than `vocab_size` pieces raises an error.
-
         Args:
             vocab_size: Number of pieces, including `<pad>` and `<unk>`.
             character_coverage: Share of the text's characters that the vocabulary covers, 0.98 to
                 1.
-            input_sentence_size: Maximum number of lines to train on. They are sampled from the
-                text.
+            input_sentence_size: Maximum number of lines to train on, sampled from the text.
+            hard_vocab_limit: Raise an error if the text yields fewer than `vocab_size` pieces.
         """
         normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
         model = io.BytesIO()
@@ -132,7 +127,7 @@ class SubwordTokenizer:
         return tokenizer
 
     def _check(self) -> None:
-        """Raise a `ValueError` for models that sentencepiece reads but this package never saves."""
+        """Raise a `ValueError` for a model that this package cannot have saved."""
         if not self.vocab_size:
             raise ValueError(f"it is empty. {DAMAGED}")
         if (self._processor.pad_id(), self._processor.unk_id()) != (PAD_ID, UNKNOWN_ID):
@@ -145,7 +140,6 @@ class SubwordTokenizer:
             raise ValueError(f"the score of a piece is not finite. {DAMAGED}")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text. Unknown pieces are dropped unless `keep_unknown`."""
         normalized = [normalize(text, self.lowercase) for text in texts]
         if len(texts) <= FEW_TEXTS:
             encoded = [self._processor.encode(text) for text in normalized]
@@ -163,9 +157,7 @@ class SubwordTokenizer:
         return ids.where(~(is_unknown | is_bare_mark))
 
     def left_out(self, lines: Sequence[str]) -> dict[str, int]:
-        """Return the characters without a piece, with the number of lines that contain each, most
-        frequent first.
-        """
+        """Count the lines that contain each character without a piece, most frequent first."""
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(set(normalize(line, self.lowercase)) - {" "})
@@ -176,10 +168,10 @@ class SubwordTokenizer:
         }
 
     def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
-        """Return a copy without the pieces that contain characters made by `keep_apart`.
+        """Return a copy without the pieces that contain characters of `keep_apart`.
 
         Returns:
-            The smaller tokenizer, and the id in this tokenizer of each of its pieces, (pieces,).
+            The smaller tokenizer, and for each of its pieces the id in this tokenizer, (pieces,).
         """
         proto = _proto(self._model)
         kept = [
@@ -198,11 +190,11 @@ class SubwordTokenizer:
         return tokenizer, np.array(kept)
 
     def unigram(self) -> tuple[list[str], np.ndarray, bool]:
-        """Return the pieces and scores, for the fast path of encoding.
+        """Return the Unigram model, for the fast path of encoding.
 
         Returns:
-            Pieces in order of their ids ('' for special tokens, which no text contains), their
-            scores, (pieces,) float32, and `keep_unknown`.
+            Pieces in order of their ids ('' for special tokens), their scores, (pieces,) float32,
+            and `keep_unknown`.
         """
         ids = list(range(self.vocab_size))
         pieces = self._processor.id_to_piece(ids)
@@ -211,7 +203,6 @@ class SubwordTokenizer:
         return pieces, np.array(self._processor.get_score(ids), np.float32), self.keep_unknown
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Convert ids to normalized text. Special ids are skipped."""
         pieces = [int(number) for number in ids if number not in self.special.all]
         return str(self._processor.decode(pieces))
 
@@ -229,10 +220,9 @@ class SubwordTokenizer:
     def to_fast(self) -> Tokenizer:
         """Build a tokenizer of the `tokenizers` library that gives the same ids.
 
-        The pre-tokenizer removes characters without a piece. With `keep_unknown`, it splits the
-        text around them instead. sentencepiece always isolates unknown characters, so the
-        surrounding pieces are equal. Control symbols get a very low score, because sentencepiece
-        never finds them in text.
+        The pre-tokenizer removes characters without a piece or, with `keep_unknown`, splits the
+        text around them. Control symbols get a very low score, because sentencepiece never finds
+        them in text.
         """
         proto = _proto(self._model)
         pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
@@ -251,7 +241,7 @@ class SubwordTokenizer:
 
 
 def round_scores(model: bytes) -> bytes:
-    """Round every score of a serialized sentencepiece model to a multiple of 1/256."""
+    """Round the scores of a serialized sentencepiece model to multiples of 1/256."""
     proto = _proto(model)
     for piece in proto.pieces:
         piece.score = round(piece.score * SCORE_STEP) / SCORE_STEP
@@ -259,7 +249,7 @@ def round_scores(model: bytes) -> bytes:
 
 
 def _proto(model: bytes) -> Any:
-    """Parse a serialized sentencepiece model. This requires protobuf, which encoding does not."""
+    """Parse a serialized sentencepiece model with protobuf, which encoding does not need."""
     require("train", "google.protobuf", what="changing or saving a sentencepiece tokenizer")
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 

@@ -1,10 +1,9 @@
 """Word tokenizer of WORD (thesis, 4.4; the 200,000 most frequent types, 5.2.1).
 
 Normalized text is split into words, suffixes with an apostrophe (`don 't`) and single punctuation
-marks. With `spaced`, text is split only at spaces, for text that is already tokenized, as in the
-papers. The tokenizer is saved as a BPE model without merges, the stock model that drops unknown
-tokens. Ids are 0 for `<pad>`, 1 for `<unk>` (used if `keep_unknown`, as in PARAGRAM), then words by
-frequency.
+marks. With `spaced`, for tokenized text, it is split only at spaces, as in the papers. Ids are 0
+for `<pad>`, 1 for `<unk>`, then words by frequency. The tokenizer is saved as a BPE model without
+merges, because this stock model can drop unknown tokens.
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ WORD_PATTERN = rf"(?<={LETTER})'\w{{1,2}}\b|{LETTER}+|(?!{LETTER})\S"
 class WordTokenizer(FastTokenizer):
     """Tokenizer that splits text into words.
 
-    `words` are listed in order of their ids, which start at 2, most frequent first.
-
-    Unknown words are dropped, or get id 1 if `keep_unknown`.
+    `words` are in the order of their ids, which start at 2. Unknown words are dropped, or get id 1
+    if `keep_unknown` (as in PARAGRAM).
     """
 
     kind = "word"
@@ -77,7 +75,7 @@ class WordTokenizer(FastTokenizer):
     ) -> WordTokenizer:
         """Build a tokenizer from the `vocab_size - 2` most frequent words of raw text.
 
-        With `hard_vocab_limit`, text with fewer words raises an error.
+        With `hard_vocab_limit`, a text with too few distinct words raises an error.
         """
         counter = Tokenizer(models.WordLevel({}, unk_token=SPECIAL_TOKENS["unk_token"]))
         counter.normalizer = build_normalizer(lowercase)
@@ -102,7 +100,6 @@ class WordTokenizer(FastTokenizer):
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join words by spaces and skip special ids."""
         tokens = self._fast.id_to_token
         words = (tokens(int(number)) for number in ids if number not in self.special.all)
         return " ".join(word.removeprefix(SPACE_MARK) for word in words if word)
@@ -118,5 +115,5 @@ class WordTokenizer(FastTokenizer):
 
 
 def word_splitter() -> pre_tokenizers.PreTokenizer:
-    """Build the pre-tokenizer for words, suffixes with an apostrophe, and punctuation marks."""
+    """Build the pre-tokenizer that splits off apostrophe suffixes and punctuation marks."""
     return pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)

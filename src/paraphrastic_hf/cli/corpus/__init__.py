@@ -1,4 +1,4 @@
-"""`paraphrastic corpus ACTION`: make, describe and cut corpora of paraphrases."""
+"""`paraphrastic corpus ACTION`: make, describe and split corpora of paraphrases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ACTIONS = {
     "stats": "describe corpora: lengths, IDF, paraphrase scores, entropies (thesis, Table 25)",
     "sample": "sample rows by score for annotators, and summarize their answers (thesis, Table 27)",
     "lexicon": "extract word paraphrases by PMI (thesis, 4.9.1)",
-    "tenths": "cut a corpus into ten parts by a score (thesis, Table 29)",
+    "tenths": "split a corpus into ten parts by a score (thesis, Table 29)",
 }
 EPILOG = """\
 examples:

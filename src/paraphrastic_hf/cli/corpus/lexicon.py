@@ -34,25 +34,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "corpus",
         nargs="+",
-        help="corpora: folders of `corpus make`, parquet or TSV files, or a lexicon to look up "
-        "--word",
+        help=(
+            "corpora: folders of `corpus make`, parquet or TSV files, or a lexicon file, with "
+            "--word"
+        ),
     )
     parser.add_argument(
-        "--output", metavar="FILE", help="lexicon to write: NAME.parquet, or TSV by any other name"
+        "--output",
+        metavar="FILE",
+        help="lexicon file to write: parquet if its name ends in .parquet, else TSV",
     )
     parser.add_argument(
         "--word",
         action="append",
         default=[],
         metavar="WORD",
-        help="word whose paraphrases are printed. May be repeated",
+        help="print the paraphrases of this word. May be repeated",
     )
     parser.add_argument("--count", type=int, default=10, help="paraphrases printed per word")
     parser.add_argument(
         "--min-count",
         type=int,
         default=10,
-        help="smallest number of sentence pairs with the two words (default: 10, as in the thesis)",
+        help=(
+            "minimum number of sentence pairs that contain both words (default: 10, as in the "
+            "thesis)"
+        ),
     )
     parser.add_argument(
         "--max-words",
@@ -78,8 +85,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="with --simlex, TSV file of word pairs to compare, with or without scores, such as "
-        "PPDB",
+        help=(
+            "with --simlex: TSV file of word pairs to compare with SimLex-999, such as PPDB. "
+            "Scores are optional"
+        ),
     )
     add_data_option(parser, "--simlex reads SimLex-999 from it")
 
@@ -132,7 +141,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _count(arguments: argparse.Namespace) -> PairCounts:
-    """Count the words of the pairs that the filters keep."""
     from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
     from paraphrastic_hf.pipelines.statistics.lexicon import PairCounts
     from paraphrastic_hf.pipelines.steps.base import Score

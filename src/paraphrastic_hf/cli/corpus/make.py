@@ -107,7 +107,7 @@ def _load(name: str) -> CorpusRecipe:
 
 
 def _source_and_step_fields() -> Fields:
-    """Return the recipe fields of a data source and of each step, by their keys in `--keys`."""
+    """Return the recipe fields of a data source and of each step, by key."""
     from paraphrastic_hf.config.recipe import key_paths
     from paraphrastic_hf.pipelines.recipe import BitextArguments
     from paraphrastic_hf.pipelines.steps.registry import STEPS

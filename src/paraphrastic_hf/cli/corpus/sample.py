@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--score", metavar="COLUMN", help="column of the score that sorts rows into bins"
+        "--score", metavar="COLUMN", help="column of the scores that determine the bins"
     )
     which.add_argument(
         "--encoder",
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--independent",
         metavar="MODEL",
-        help="second encoder, for a column with the mean similarity of each bin's sample",
+        help="second encoder, to report the mean similarity of each bin",
     )
     parser.add_argument(
         "--language-model",
@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--answers",
         nargs="+",
         metavar="FILE",
-        help="answers of the annotators to summarize, with the folder of the sample as --output",
+        help="files of annotators' answers to summarize. --output is then the folder of the sample",
     )
 
 

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--side",
         choices=("reference", "translation"),
         default="reference",
-        help="side that is described (default: reference, as in the thesis)",
+        help="side to describe (default: reference, as in the thesis)",
     )
     parser.add_argument(
         "--sample",
@@ -64,7 +64,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     idf.add_argument(
         "--word-counts",
         metavar="FILE",
-        help="words with their counts, one word per line; IDF is then -ln of a word's share",
+        help=(
+            "file of words with counts, one word per line. IDF is then -ln of a word's share of "
+            "all counts"
+        ),
     )
     parser.add_argument("--parses", metavar="COLUMN", help="column of the bracketed parses")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -97,7 +100,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _name(path: str) -> str:
-    """Return the last part of a path without its file endings."""
     return Path(path).name.partition(".")[0] or path
 
 

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--most",
         type=int,
         metavar="ROWS",
-        help="size of a random sample written of each part (default: all rows)",
+        help="rows to write of each part, sampled at random (default: all)",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of this sample")
 

@@ -21,11 +21,9 @@ Fields = Mapping[str, "Field[Any]"]
 def add_keys_option(
     parser: argparse.ArgumentParser, load: Callable[[str], Any], *, more: Callable[[], Fields]
 ) -> None:
-    """Add `--keys`, which prints the keys of the recipe given before the option, and exits.
+    """Add `--keys`, which prints the keys of the recipe named before the option, and exits.
 
-    Args:
-        load: Function that reads a recipe by name or path.
-        more: Function that returns fields with repeated keys, such as the keys of a source.
+    `more` returns further fields to show, such as the keys of a source.
     """
 
     class Keys(argparse.Action):
@@ -47,19 +45,19 @@ def add_keys_option(
         nargs="?",
         metavar="GROUP",
         default=argparse.SUPPRESS,
-        help="print the keys of RECIPE with their values, all or of a group such as training",
+        help=(
+            "print the keys of RECIPE with their values and exit. GROUP, such as training, limits "
+            "the output"
+        ),
     )
 
 
 def key_tables(
     fields: Fields, values: Mapping[str, Any] | None = None, group: str | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a table of keys for each group.
+    """Yield the lines of a table of keys for each group of `fields`, or only for `group`.
 
-    Args:
-        fields: Fields made by `config.recipe.argument`, by dotted key.
-        values: Values to show, by key. Keys without a value show their default.
-        group: First part of the keys to show. None for all keys.
+    Keys without a value in `values` show their default.
     """
     groups: dict[str, dict[str, Any]] = {}
     for key, field in fields.items():

@@ -1,5 +1,4 @@
-"""Input and output of the commands: checks, tables of pairs, and output files that appear only when
-they are complete."""
+"""Input and output of the commands: checks of files, tables of pairs, atomic output files."""
 
 from __future__ import annotations
 
@@ -41,11 +40,7 @@ FOLDERS = {  # options that name a model or corpus, which may be a folder
 
 
 def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
-    """Add `--bad-lines`.
-
-    Args:
-        blank: Treatment of a blank line that is kept, such as `A blank line scores nan. `.
-    """
+    """Add `--bad-lines`. `blank` is help about blank lines, such as `A blank line scores nan. `."""
     parser.add_argument(
         "--bad-lines",
         choices=("keep", "refuse"),
@@ -56,8 +51,7 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
 
 
 def check_inputs(*paths: str, tables: bool = False) -> None:
-    """Raise an error for input files that do not exist. Standard input (`-`) may be given only
-    once."""
+    """Raise an error for input files that do not exist, or several inputs from standard input."""
     if paths.count("-") > 1:
         raise DataError("Only one input can be - (standard input). Name files for the others")
     for path in paths:
@@ -78,9 +72,9 @@ class PairLine(NamedTuple):
         line: The line of a TSV file, without its line end. For other tables, the two texts with a
             tab between them.
         texts: The two texts. Empty if the row has no texts.
-        wrong: Reason why the row is not a pair, or None.
-        is_header: Whether the row names the columns.
-        place: File and line, or the number of the row.
+        wrong: Reason if the row is not a pair, else None.
+        is_header: Whether the row contains the column names.
+        place: File and line, or the number of the row, for messages.
     """
 
     line: str
@@ -93,15 +87,10 @@ class PairLine(NamedTuple):
 def pair_blocks(
     path: str, size: int = BLOCK, *, bad_lines: str = "keep"
 ) -> Iterator[list[PairLine]]:
-    """Read the pairs of a table in blocks, one `PairLine` per row.
+    """Read the pairs of a table, or `-` for TSV on standard input, in blocks of `PairLine` rows.
 
-    Malformed rows are reported on standard error. If a table has more than two columns, so are the
-    columns that are read.
-
-    Args:
-        path: A table as `io.pairs.open_table` takes it, or `-` for TSV on standard input.
-        size: Maximum number of rows in a block.
-        bad_lines: `keep`, or `refuse` to raise an error at a blank or malformed line.
+    Standard error shows malformed rows, which raise an error if `bad_lines` is `refuse`. For more
+    than two columns it also shows which columns are read.
     """
     name, report = shown_input(path), RowReport()
     if path == "-" or not has_named_columns(Path(path)):
@@ -174,13 +163,9 @@ def _in_blocks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
 def column_blocks(
     path: str, column: str, size: int = BLOCK, *, bad_lines: str = "keep"
 ) -> Iterator[list[str]]:
-    """Read the texts of a column of a table in blocks.
+    """Read the texts of a column, given by name or number from 1, of a table in blocks.
 
-    Args:
-        path: A TSV, CSV, JSON or parquet file, or a saved dataset.
-        column: Name of the column, or its number from 1.
-        size: Maximum number of texts in a block.
-        bad_lines: `keep` to turn an unreadable row into an empty text, or `refuse`.
+    An unreadable row gives an empty text, or an error if `bad_lines` is `refuse`.
     """
     remarks = Remarks(path, refuse=bad_lines == "refuse")
     _, rows = open_table(Path(path), Wanted((column,)))
@@ -199,23 +184,13 @@ def column_blocks(
 
 
 def tell_if_empty(path: str, lines: int, what: str) -> None:
-    """Print on standard error that the input was empty, if it had no lines.
-
-    Args:
-        path: The input, or `-` for standard input.
-        lines: Number of lines of the input.
-        what: Name of the output for a line, such as `vector`.
-    """
+    """Report on standard error that an input has no lines. `what` is the missing output."""
     if not lines:
         print(f"{shown_input(path)} is empty: no {what} written", file=sys.stderr)
 
 
 def check_output(path: str, *, is_folder: bool = False) -> None:
-    """Raise an error if an output cannot be written. Nothing is created.
-
-    Args:
-        path: A file or a folder, or `-` for standard output.
-    """
+    """Raise an error if an output file or folder cannot be written. Create nothing."""
     if path == "-" and is_folder:
         raise DataError("--output must be a folder here, got - (standard output)")
     folder = Path(path) if is_folder else Path(path).absolute().parent
@@ -240,12 +215,7 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
 def holds_output(doing: str) -> Callable[[Run], Run]:
     """Decorate a command so that it locks the folder of `--output`, if given, while it runs.
 
-    Args:
-        doing: Activity such as `evaluating`, for the message of a second command.
-
-    Example:
-        >>> @holds_output("comparing")
-        ... def run(arguments: argparse.Namespace) -> None: ...
+    `doing` is its activity, such as `evaluating`, for the error message of a second process.
     """
 
     def hold(run: Run) -> Run:
@@ -265,11 +235,7 @@ def holds_output(doing: str) -> Callable[[Run], Run]:
 def refuse_overwriting(options: Mapping[str, Any]) -> None:
     """Raise an error if the output would overwrite an input of the command.
 
-    Inputs are the files that other options name, and all files in model or corpus folders that they
-    name.
-
-    Args:
-        options: The values of the command's options by name, including `output`.
+    Inputs are the files, and all files in the model or corpus folders, that other options name.
     """
     output = options.get("output")
     if not isinstance(output, str) or not os.path.isfile(output):
@@ -289,17 +255,17 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
 
 
 def is_stream(path: str) -> bool:
-    """Whether `path` is standard output (`-`), a device or a pipe."""
+    """Return whether `path` is standard output (`-`), a device or a pipe."""
     there = Path(path)
     return path == "-" or (there.exists() and not there.is_file() and not there.is_dir())
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """Open a text file for writing. The file appears only when it is complete.
+    """Open a text file for writing. It appears only when complete, and its folder is created if
+    missing.
 
-    Its folder is created if missing. The file is compressed if the name ends in .gz, .xz or .bz2.
-    `-` is standard output.
+    Files with the ending .gz, .xz or .bz2 are compressed. `-` is standard output.
     """
     if path == "-":
         if sys.stdout is None:
@@ -321,20 +287,12 @@ def open_output(path: str) -> Iterator[IO[str]]:
 
 
 def add_json_option(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `--json`.
-
-    Args:
-        what: The value that is printed, such as `an object per pair, with keys score and source`.
-    """
+    """Add `--json`. `what` describes the printed value, such as `an object per pair`."""
     parser.add_argument("--json", action="store_true", help=f"print JSON: {what}")
 
 
 def dump_json(value: Any, output: IO[str], *, indent: int | None = 2) -> None:
-    """Write a value as JSON, with null for NaN and infinity.
-
-    Args:
-        indent: Spaces per level. None writes one line.
-    """
+    """Write a value as JSON, with null for NaN and infinity."""
     text = json.dumps(_finite(value), indent=indent, allow_nan=False, ensure_ascii=False)
     # file names with invalid UTF-8 contain surrogates, which JSON escapes in the same way
     output.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

@@ -18,9 +18,9 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
         choices=("likely", "mbr"),
         default="likely",
         help=(
-            "output for each line. likely: all --outputs translations, likeliest first. mbr: "
-            "the one most similar to the others (minimum Bayes risk), which are weighted by "
-            "likelihood, or equally with --sample"
+            "output for each line. likely: all --outputs translations, most likely first. mbr: "
+            "the translation with the highest mean similarity to all translations (minimum Bayes "
+            "risk). The mean is weighted by likelihood, or uniform with --sample"
         ),
     )
     parser.add_argument(
@@ -38,15 +38,18 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
         "--metric-similarity",
         choices=SIMILARITIES,
         default="sentences",
-        help="unit that --metric simile or sim compares: sentences, or windows of five tokens, "
-        "which is slower",
+        help=(
+            "unit that --metric simile or sim compares: sentences, or windows of five tokens "
+            "(slower)"
+        ),
     )
     parser.add_argument(
         "--aggregate",
         action="store_true",
         help=(
-            "compare each translation with the mean of all instead of with every other one. "
-            "Faster, with equal choices for --metric sim and nearly equal ones for simile"
+            "compare each translation with the mean vector of all translations. Faster than "
+            "comparing all pairs, with equal choices for --metric sim and nearly equal choices "
+            "for simile"
         ),
     )
 
@@ -54,7 +57,6 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
 def decider(
     arguments: argparse.Namespace,
 ) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
-    """Return a function that chooses the translations to print for each line."""
     by_windows = arguments.metric_similarity == "windows"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):

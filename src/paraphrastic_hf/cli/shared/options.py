@@ -14,7 +14,7 @@ from paraphrastic_hf.errors import DataError, ModelError, ParaphrasticError
 
 @contextmanager
 def data_errors() -> Iterator[None]:
-    """Turn a ValueError into a DataError, which the command line prints without a traceback."""
+    """Turn a `ValueError` into a `DataError`, which is printed without a traceback."""
     try:
         yield
     except ParaphrasticError:
@@ -24,7 +24,7 @@ def data_errors() -> Iterator[None]:
 
 
 def shows_progress(arguments: argparse.Namespace) -> bool:
-    """Return whether to show progress bars: in a terminal, without `--quiet`."""
+    """Return whether to show progress bars: only in a terminal and without `--quiet`."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     return is_terminal and not getattr(arguments, "quiet", False)
 
@@ -34,7 +34,6 @@ TEXTS = "file with one text per line (also .gz, .xz, .bz2), or - for standard in
 
 
 def add_trust_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--trust-remote-code`."""
     parser.add_argument(
         "--trust-remote-code",
         action="store_true",
@@ -46,18 +45,19 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--latent` and `--trust-remote-code`."""
     parser.add_argument(
         "--latent",
         metavar="NAME",
-        help="latent variable whose mean is the embedding, for generative models: semantic, or a "
-        "language such as en (default: semantic)",
+        help=(
+            "for generative models, the latent variable whose mean is the embedding: semantic, or "
+            "a language such as en (default: semantic)"
+        ),
     )
     add_trust_option(parser)
 
 
 def named_encoder(arguments: argparse.Namespace, *, num_threads: int = -1) -> Any:
-    """Load the encoder that `arguments.model` names, with the options of `add_encoder_options`."""
+    """Load the encoder `arguments.model` with the options of `add_encoder_options`."""
     from paraphrastic_hf.encoders.load import load_encoder
 
     return load_encoder(
@@ -72,16 +72,12 @@ VARIABLE = "PARAPHRASTIC_DATA"
 
 
 def add_data_option(parser: argparse._ActionsContainer, what: str) -> None:
-    """Add `--data`.
-
-    Args:
-        what: Use of the data folder, printed after "data folder: " in the help.
-    """
+    """Add `--data`. `what` is the use of the data folder, for the help text."""
     parser.add_argument("--data", metavar="DIR", help=f"data folder: {what} (default: ${VARIABLE})")
 
 
 def data_root(given: str | None, what: str) -> str:
-    """Return the data folder: `given`, the value of `--data`, or else $PARAPHRASTIC_DATA."""
+    """Return the data folder: `given` (the value of `--data`), or else $PARAPHRASTIC_DATA."""
     root = given or os.environ.get(VARIABLE)
     if not root:
         raise DataError(f"Name the folder that holds {what} with --data or {VARIABLE}")
@@ -91,8 +87,7 @@ def data_root(given: str | None, what: str) -> str:
 
 
 def evaluation_folder(given: str | None) -> str:
-    """Return the folder of the official evaluation files: `eval` in the data folder, or the data
-    folder itself."""
+    """Return the subfolder `eval` of the data folder, or else the data folder itself."""
     from paraphrastic_hf.corpora.folder import evaluation_files
 
     return str(evaluation_files(data_root(given, "the official evaluation files")))
@@ -103,12 +98,11 @@ def add_dimension_option(parser: argparse._ActionsContainer, model: str = "the m
         "--dimension",
         type=int,
         metavar="N",
-        help=f"first dimensions of {model} to keep. Averaging models only (default: all)",
+        help=f"leading dimensions of {model} to keep. Averaging models only (default: all)",
     )
 
 
 def add_smaller_options(parser: argparse._ActionsContainer, model: str = "the model") -> None:
-    """Add `--dimension` and `--precision`."""
     add_dimension_option(parser, model)
     parser.add_argument(
         "--precision",
@@ -119,7 +113,6 @@ def add_smaller_options(parser: argparse._ActionsContainer, model: str = "the mo
 
 
 def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
-    """Return the encoder with the dimension and precision that the options request."""
     for option in ("dimension", "precision"):
         wanted = getattr(arguments, option)
         if wanted is None:

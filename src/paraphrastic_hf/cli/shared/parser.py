@@ -14,7 +14,7 @@ OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # what other tools
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help formatter that shows the default of each option, and the type of its value."""
+    """Help formatter that shows the default and the value type of each option."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help
@@ -29,8 +29,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _Joined(argparse._StoreAction):
-    """Action for an option with several values. If the option is repeated, the values are
-    joined."""
+    """Action that joins the values of a repeated option with several values each."""
 
     def __call__(
         self,
@@ -50,12 +49,11 @@ class _Joined(argparse._StoreAction):
 class Parser(argparse.ArgumentParser):
     """Parser of the command line, or of one of its commands.
 
-    A command that sets the default value `takes_overrides` receives unknown options. Any other
-    command refuses unknown options and suggests similar ones.
+    Unknown options raise an error with a suggestion. A command with the default value
+    `takes_overrides` receives them instead.
 
     Attributes:
-        late_epilog: Function that returns the end of the help, if this is slow. Called only for
-            `--help`.
+        late_epilog: Function that returns the end of the help, called only for `--help`.
     """
 
     late_epilog: Callable[[], str] | None = None
@@ -67,7 +65,6 @@ class Parser(argparse.ArgumentParser):
             self.register("action", name, _Joined)
 
     def add_module(self, name: str) -> None:
-        """Add the arguments, the epilog and the function `run` of a command's module."""
         module = importlib.import_module(name)
         self.epilog = getattr(module, "EPILOG", None)
         self.set_defaults(run=getattr(module, "run", None))
@@ -89,7 +86,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with a message. If a required argument is missing, suggest corrections of unknown
-        ones."""
+        options.
+        """
         is_missing = message.startswith("the following arguments are required")
         unknown = [name for name in self._given if name.partition("=")[0] not in self._options()]
         super().error(message + (self._hint(unknown) if is_missing else ""))
@@ -107,7 +105,6 @@ class Parser(argparse.ArgumentParser):
         return [name for name in self._option_string_actions if name.startswith("--")]
 
     def _hint(self, unknown: Sequence[str]) -> str:
-        """Suggest a correction for unknown arguments."""
         for name in unknown:
             if name.partition("=")[0] in self._option_string_actions and "--" in self._given:
                 return f". Put {name} before --, because everything after -- is a file name"

@@ -30,13 +30,7 @@ def add_writing_options(
         "log-probability of its tokens (nats) and sentence, tab-separated"
     ),
 ) -> None:
-    """Add the options of beam search and sampling, and of the output.
-
-    Args:
-        beams: Default of `--beams`.
-        max_tokens: Default of `--max-tokens`.
-        outputs: Help of `--outputs`.
-    """
+    """Add the options of beam search, sampling and output. `outputs` is the help of `--outputs`."""
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="file to write (default: print)"
     )
@@ -51,8 +45,10 @@ def add_writing_options(
     parser.add_argument(
         "--top-p",
         type=float,
-        help="with --sample, nucleus: draw among the likeliest tokens with this total probability, "
-        "above 0, at most 1 (default: 0.9)",
+        help=(
+            "with --sample, total probability of the most likely tokens to sample from (nucleus "
+            "sampling), above 0, at most 1 (default: 0.9)"
+        ),
     )
     parser.add_argument(
         "--temperature",
@@ -61,7 +57,7 @@ def add_writing_options(
     )
     parser.add_argument("--outputs", type=int, default=1, help=outputs)
     parser.add_argument(
-        "--max-tokens", type=int, default=max_tokens, help="largest length of a sentence, in tokens"
+        "--max-tokens", type=int, default=max_tokens, help="maximum length of a sentence, in tokens"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of --sample")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
@@ -70,7 +66,6 @@ def add_writing_options(
 
 
 def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
-    """Return the options of `add_writing_options` as `GenerationOptions`."""
     drawn = {name: getattr(arguments, name) for name in ("top_p", "temperature")}
     given = {name: value for name, value in drawn.items() if value is not None}
     if given and not arguments.sample:
@@ -97,9 +92,7 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
 def check_reconstruction(config: Mapping[str, Any], language: str | None) -> None:
     """Raise an error for a language that a generative model does not write.
 
-    Args:
-        config: Configuration of the model. Empty if the model is not downloaded yet.
-        language: The language, or None, which is allowed if the model writes only one language.
+    The language may be None if the model writes only one. An empty `config` is not checked.
     """
     from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
 
@@ -121,7 +114,7 @@ def write_lines(
 
 
 def _warn_of_columns(blocks: Iterable[list[str]], path: str) -> Iterator[list[str]]:
-    """Yield the blocks, and warn if all lines of the first block have a tab."""
+    """Yield the blocks. Warn if all lines of the first block have a tab."""
     for number, block in enumerate(blocks):
         if not number and all("\t" in line for line in block):
             logger.warning(
@@ -139,11 +132,7 @@ def write_blocks(
     write: Callable[[list[Text], GenerationOptions], list[list[GeneratedText]]],
     how: GenerationOptions,
 ) -> None:
-    """Write the output of each block. The random draws of two blocks differ.
-
-    Args:
-        blocks: Lines, or pairs of lines.
-    """
+    """Write the output of each block of lines, or pairs of lines. Each block has its own seed."""
     from tqdm.auto import tqdm
 
     before = 0
@@ -174,7 +163,7 @@ def write_blocks(
 
 
 def print_written(output: IO[str], first: int, found: Iterable[list[GeneratedText]]) -> None:
-    """Print the generated sentences of consecutive lines. The first line has the number `first`."""
+    """Print the generated sentences of consecutive lines, numbered from `first`."""
     for number, sentences in enumerate(found, first):
         for sentence in sentences:
             if len(sentences) > 1:

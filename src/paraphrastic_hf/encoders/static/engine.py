@@ -1,18 +1,13 @@
-"""The fast path of averaging models: encodes texts without padding or per-token Python code.
+"""Fast path of averaging models, in C: encodes texts without padding or per-token Python code.
 
-No token crosses white space, so a text can be tokenized word by word. A dictionary in C
-(`WordTable` in `_words.c`) caches the token ids of words. Each thread processes a range of the
-texts with its own `Block`. It looks up the words and averages the table rows. It segments new ASCII
-words as sentencepiece would, and passes other new words to the tokenizer in one call. Only the
-tokenizer call needs the interpreter's lock. New words enter the dictionary while no thread reads
-it.
+Tokens never cross white space, so texts are tokenized word by word. A C dictionary (`WordTable` in
+`_words.c`) caches the token ids of words. Each thread encodes ranges of texts with a `Block`, which
+looks up words and averages table rows. The C code segments new ASCII words as sentencepiece would.
+The tokenizer segments all other new words in one call, the only step that holds the interpreter's
+lock. New words enter the dictionary while no thread reads it.
 
-Embeddings equal those of the slow path (`means.py`) up to rounding. In texts above about 6,000
-pieces, sentencepiece's scores lose digits, so sentencepiece may break ties between segmentations
-differently.
-
-The slow path runs if the C extension is missing (no wheel and no compiler). Character n-grams cross
-white space, so `batches.py` encodes them.
+`means.py` gives the same embeddings up to rounding. In texts above about 6,000 tokens,
+sentencepiece's rounding errors can lead to another segmentation.
 """
 
 from __future__ import annotations
@@ -54,11 +49,11 @@ def serves(tokenizer: object) -> bool:
 
 
 class Block(Protocol):
-    """Interface of the C object with which one thread encodes texts. `WordTable.block` creates it.
+    """Interface of the C object with which one thread encodes texts.
 
-    `mean` averages the texts whose words are all cached or can be segmented in C, and defers the
-    other texts. `asked` lists the words that the tokenizer must segment. `answer` takes the ids of
-    these words and averages the deferred texts. `learn` adds new words to the dictionary.
+    `mean` embeds the texts whose words are all cached or can be segmented in C, and defers the
+    other texts. `asked` returns the words that the tokenizer must segment. `answer` takes the token
+    ids of these words and embeds the deferred texts. `learn` adds new words to the dictionary.
     """
 
     def __len__(self) -> int: ...
@@ -93,8 +88,7 @@ class Block(Protocol):
 class StaticEncoder:
     """Encoder of texts as means of table rows, for tokenizers that `serves` accepts.
 
-    It is thread-safe: concurrent calls run one after the other. Each uses `num_threads` threads. -1
-    means one per core.
+    Thread-safe: concurrent calls run one after the other. `num_threads` = -1 means one per core.
     """
 
     def __init__(self, tokenizer: TextTokenizer, *, num_threads: int = -1) -> None:
@@ -133,13 +127,10 @@ class StaticEncoder:
         """Return the mean of the table rows of each text's tokens, (texts, dim) float32.
 
         Args:
-            texts: Texts. Empty texts and texts without known tokens give zeros.
+            texts: Empty texts and texts without known tokens give zeros.
             table: One row per token, (vocab, dim), contiguous: float32, or packed as in
                 `storage/packing.py`.
             tokens: Optional output array for the token count of each text, (texts,) int32.
-
-        Raises:
-            TypeError: If `texts` contains anything but strings.
 
         Example:
             >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -184,8 +175,8 @@ class StaticEncoder:
     def _run(
         self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]
     ) -> None:
-        """Apply `work` to the first block in this thread and to the others in the pool. An error
-        stops all.
+        """Apply `work` to the first block in this thread and to the other blocks in the thread
+        pool.
         """
 
         def watched(block: Block) -> None:
@@ -212,9 +203,8 @@ class StaticEncoder:
             future.result()
 
     def _learn_pieces(self) -> None:
-        """Add the tokenizer's pieces to the dictionary, so that the C code can segment ASCII words.
-
-        This takes longer than encoding a few texts.
+        """Add the tokenizer's pieces to the dictionary: the C code needs them to segment ASCII
+        words.
         """
         unigram = getattr(self._tokenizer, "unigram", None)
         if not self._has_pieces and unigram is not None:
@@ -223,7 +213,7 @@ class StaticEncoder:
 
 
 class _Parts:
-    """Iterator that hands out ranges of texts to threads, until the end or a pause."""
+    """Ranges of text indices that threads share: each range goes to one thread."""
 
     def __init__(self, count: int, threads: int, progress: bool) -> None:
         self._count, self._at = count, 0
@@ -252,7 +242,7 @@ class _Parts:
         self._is_paused = True
 
     def resume(self) -> bool:
-        """Continue after a pause. Return whether any texts are left."""
+        """Continue after a pause. Return whether texts remain."""
         self._is_paused = False
         if self._at == self._count and self._bar is not None:
             self._bar.close()
@@ -272,7 +262,7 @@ def _wait(futures: list[Future[None]]) -> None:
 
 
 def _after_fork() -> None:
-    """Replace all locks in a forked process. A thread that held a lock does not exist there."""
+    """Replace all locks in a forked process, because threads that held them were not copied."""
     for encoder in _ENCODERS:
         encoder._lock = threading.Lock()
 

@@ -1,8 +1,4 @@
-"""`Table`: token vectors of an averaging model, with transformations.
-
-Tables are immutable. Each `with_` method returns a new one. `storage/packing.py` defines the packed
-formats.
-"""
+"""`Table`: token vectors of an averaging model, with transformations."""
 
 from __future__ import annotations
 
@@ -28,12 +24,12 @@ BLOCK = 4096  # rows unpacked at a time
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Token vectors of an averaging model, one row per tokenizer entry.
+    """Token vectors of an averaging model, one row per tokenizer entry. Immutable.
 
     Attributes:
         numbers: (vocab, dim) float32, or packed as in `storage/packing.py`. Contiguous.
-        rounding_error: Largest rounding error of a row, relative to the row's length. It is 0
-            unless `with_precision` rounded the table.
+        rounding_error: Largest rounding error of a row, relative to the row's length. 0 unless
+            `with_precision` rounded the table.
 
     Example:
         >>> table = Table.of(np.array([[0.0, 0.0, 0.0], [3.0, 4.0, 0.5]], np.float32))
@@ -47,9 +43,7 @@ class Table:
 
     @classmethod
     def of(cls, rows: np.ndarray, name: object = "this encoder") -> Table:
-        """Build a table from rows, (vocab, dim). It is stored as bfloat16 if that is lossless, else
-        as float32.
-        """
+        """Build a table from rows, (vocab, dim): bfloat16 if lossless, else float32."""
         rows = np.asarray(rows)
         if rows.ndim != 2 or not rows.shape[1]:
             raise ModelError(
@@ -62,9 +56,7 @@ class Table:
 
     @classmethod
     def of_packed(cls, numbers: np.ndarray, name: object = "this encoder") -> Table:
-        """Build a table from saved int8 or int4 numbers. Its rounding error is set to 0, since the
-        unrounded numbers are unknown.
-        """
+        """Build a table from int8 or int4 numbers read from a file. Its `rounding_error` is 0."""
         check_finite(scales(numbers), f"the table of {name}")
         return cls(np.ascontiguousarray(numbers))
 
@@ -73,7 +65,7 @@ class Table:
         return width(self.numbers)
 
     def rows(self, numbers: np.ndarray | slice | None = None) -> np.ndarray:
-        """Return the rows with the indices `numbers`, or all rows, (rows, dim) float32."""
+        """Return the rows with the given indices, or all rows, unpacked, (rows, dim) float32."""
         return unpacked(self.numbers if numbers is None else self.numbers[numbers])
 
     def with_norm_power(self, power: float) -> Table:
@@ -88,7 +80,7 @@ class Table:
         return Table.of(self.rows() * factors.astype(np.float32))
 
     def with_precision(self, precision: str) -> Table:
-        """Return a table rounded to a precision of `packing.packed`."""
+        """Return a table rounded and packed with `packing.packed`."""
         if holds(self.numbers, precision):
             return self
         rows = self.rows()
@@ -98,7 +90,6 @@ class Table:
         return Table(numbers, rounding_error(numbers, rows))
 
     def with_dimension(self, dimension: int) -> Table:
-        """Return a table with the first `dimension` dimensions of every row."""
         if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
             raise TypeError(f"dimension must be an integer, got {dimension!r}")
         if not 1 <= dimension <= self.dimension:
@@ -111,8 +102,8 @@ class Table:
 def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
     """Return the largest rounding error of a row, relative to the length of the exact row.
 
-    The error of a row is the Euclidean distance between the packed and the exact row. For rows of
-    zeros it is absolute. The error of a mean of rows is at most this fraction of their mean length.
+    The error is the Euclidean distance between packed and exact row. For a row of zeros the error
+    is absolute.
     """
     lengths = row_lengths(exact)
     off = row_lengths(unpacked(numbers).astype(np.float64) - exact)
@@ -120,14 +111,11 @@ def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
 
 
 def row_lengths(rows: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of each row, (vocab,) float64."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
 
 def check_finite(numbers: np.ndarray, name: str) -> None:
-    """Raise a `ModelError` that names the first row with NaN or infinity. Rows are along the first
-    axis.
-    """
+    """Raise a `ModelError` naming the first row, along axis 0, that contains NaN or infinity."""
     with np.errstate(invalid="ignore", over="ignore"):
         total = numbers.sum()
     if np.isfinite(total):

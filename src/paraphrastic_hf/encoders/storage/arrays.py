@@ -1,5 +1,3 @@
-"""Writes vectors to a `.npy` file, block by block."""
-
 from __future__ import annotations
 
 import io
@@ -16,7 +14,7 @@ HEADER_BYTES = 128
 
 @contextmanager
 def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
-    """Open a writer of a float32 array, (texts, dim), whose length is not known in advance.
+    """Open a writer of vectors to a `.npy` file, a float32 array (texts, dim) of unknown length.
 
     The file and its folder are created if missing. If the `with` block raises, an existing file
     stays unchanged.
@@ -24,10 +22,6 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
     Yields:
         A function that takes texts and their vectors, (n, dim). It appends the vectors and ignores
         the texts.
-
-    Raises:
-        DataError: If the file is not writable.
-        DiskError: If the disk is full.
     """
     target, shape = output_file(path), (0, 0)
 
@@ -46,7 +40,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
 
 def array_header(shape: tuple[int, int]) -> bytes:
-    """Return the `.npy` header of a float32 array. It has `HEADER_BYTES` bytes for every shape."""
+    """Return the `.npy` header of a float32 array, padded to `HEADER_BYTES` bytes."""
     header = io.BytesIO()
     description = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, description)

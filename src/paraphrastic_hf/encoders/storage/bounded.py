@@ -1,7 +1,7 @@
 """Safe loading of untrusted models.
 
-Code from a model's repository runs only if requested. Sizes in the config are checked against the
-weights file before memory is allocated. Errors of other libraries become errors of this package.
+Code from a model's repository does not run unless the caller allows it. Sizes in the config are
+checked against the weights file before memory is allocated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from paraphrastic_hf.io.files import read_json
 
 CONFIG = "config.json"
 WEIGHTS_FILES = ("*.safetensors", "*.bin")
-NUMBERS_OF_A_BYTE = 4  # int4 packs two numbers in a byte, and tied tables are built several times
+NUMBERS_OF_A_BYTE = 4  # numbers built per byte of the file: int4 has 2, tied tables are repeated
 NUMBERS = 2**22  # allowance for numbers that are not in the file, such as position tables
 PARTS_OF_A_TENSOR = 16  # modules, parameters and buffers for each tensor in the file
 PARTS = 4096
@@ -31,13 +31,7 @@ PARTS = 4096
 
 @contextmanager
 def loading(directory: Path, what: str = "the model") -> Iterator[None]:
-    """Load a model with transformers in the `with` block, within size limits and without progress
-    bars.
-
-    Raises:
-        ModelError: If a file is damaged, the config describes a model larger than the weights file,
-            or the model needs code that may not run.
-    """
+    """Context for loading a model with transformers, with size limits and no progress bars."""
     name = shown_name(directory)
     with refused(ModelError, f"Cannot load {what} in {name}"), no_progress_bar():
         if not (directory / CONFIG).is_file():
@@ -50,10 +44,9 @@ def loading(directory: Path, what: str = "the model") -> Iterator[None]:
 
 @contextmanager
 def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
-    """Raise a `ModelError` if the `with` block builds a model larger than the weights file in
-    `directory`.
+    """Raise a `ModelError` if the `with` block builds a model larger than its weights file.
 
-    `inside` is `**/` to include files in subfolders.
+    The weights file is in `directory`, or in a subfolder if `inside` is `**/`.
     """
     name = shown_name(directory)
     files = [path for ending in WEIGHTS_FILES for path in directory.glob(inside + ending)]
@@ -65,10 +58,7 @@ def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
 
 
 def _check_counts(value: Any, key: str, most: int, name: str) -> None:
-    """Raise a `ModelError` if an integer in a config exceeds `most`.
-
-    transformers may use such integers before it builds the model.
-    """
+    """Raise a `ModelError` if an integer in a config exceeds `most`."""
     if isinstance(value, dict):
         for inner, each in value.items():
             _check_counts(each, f"{key}.{inner}".lstrip("."), most, name)
@@ -83,9 +73,7 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
 
 
 def _tensors(files: list[Path]) -> int:
-    """Count the tensors in weights files. Pickles are not opened. They count as one tensor per 64
-    kB.
-    """
+    """Count the tensors in weights files. A pickle is not opened: it counts one per 64 kB."""
     count = 0
     for path in files:
         if path.suffix == ".safetensors":
@@ -98,7 +86,8 @@ def _tensors(files: list[Path]) -> int:
 
 @contextmanager
 def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator[None]:
-    """Raise an error as soon as this thread builds a model with more numbers or parts than allowed.
+    """Raise an error as soon as this thread builds a model with more numbers or modules than
+    allowed.
 
     transformers builds models on the meta device, so no memory has been allocated at that point.
     """
@@ -132,7 +121,6 @@ def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator
 
 @contextmanager
 def no_progress_bar() -> Iterator[None]:
-    """Hide transformers' progress bar, for models that load instantly."""
     was_enabled = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:

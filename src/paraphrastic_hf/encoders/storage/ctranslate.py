@@ -1,7 +1,6 @@
-"""Converts transformers models to CTranslate2, with CTranslate2's own converter.
+"""Converts transformers models to CTranslate2, with CTranslate2's converter.
 
-It is used for the teacher of the packaged models `english` and `tiny` (`int8.py`), and for the
-engine `ctranslate2` that makes the paranmt-2018 corpora.
+Used for 8-bit teachers (`int8.py`) and for the engine `ctranslate2` of the corpus pipelines.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ def converted(
     advice: str,
     precision: str = "int8",
 ) -> Path:
-    """Return a model's CTranslate2 directory. The model is converted on first use.
+    """Return the directory of a model converted to CTranslate2. Conversion runs on first use only.
 
-    A local model that has changed since the conversion is converted again.
+    A local model that changed since its conversion is converted again.
 
     Args:
         name: Directory written by CTranslate2 or transformers, or Hub repository.
-        work: Folder for the converted model. None means next to a local model.
+        work: Folder for the converted model. None means the folder of a local model.
         advice: Text appended to the error message if the conversion fails.
         precision: Number format of the weights, such as `int8` or `float32`.
     """
@@ -75,10 +74,10 @@ def converted(
 
 @contextmanager
 def _with_positions(source: Path | None) -> Iterator[Path | None]:
-    """Yield a model directory whose config declares absolute position embeddings.
+    """Yield a model directory whose config has the key `POSITIONS`, which the converter requires.
 
-    The converter requires this key, but transformers 5 no longer writes it. If the key is missing,
-    this yields a temporary directory with links to the model's files and a corrected config.
+    transformers 5 omits this key. If it is missing, the result is a temporary directory with links
+    to the model's files and a completed config.
     """
     if source is None:
         yield source

@@ -2,9 +2,9 @@
 
 The files of a model directory are:
 
-* `config.json`, `model.safetensors`: read by transformers. sentence-transformers' `StaticEmbedding`
-  reads the table of averaging models, `embedding.weight`. An int8 or int4 table is named
-  `embedding.packed`. Reading it requires this package or the code saved with the model.
+* `config.json`, `model.safetensors`: read by transformers. For averaging models
+  sentence-transformers' `StaticEmbedding` also reads the weights. int8 and int4 tables need this
+  package or the code saved with the model.
 * `tokenizer.json`, `tokenizer_config.json`: read by transformers and `StaticEmbedding`.
   sentencepiece tokenizers add `spiece.model`, character n-grams `ngrams.json`, and mixtures
   `tokenizers/`.
@@ -65,8 +65,8 @@ class Layout:
         auto_class: Name of the transformers Auto class that loads the model.
         files: Additional files: `GENERATION_CONFIG` for generation, `SENTENCE_TRANSFORMERS_FILES`
             for sentence embeddings.
-        takes_pairs: Whether the tokenizer returns `token_type_ids` that distinguish the two texts
-            of a pair, as transformers' pipelines expect.
+        takes_pairs: Whether the tokenizer returns `token_type_ids` to mark the second text of a
+            pair.
     """
 
     loader: str
@@ -97,23 +97,18 @@ def save_model(
     packed_rows: np.ndarray | None = None,
     modules: bool = True,
 ) -> None:
-    """Write a model directory. A model that is already there is replaced.
+    """Write a model directory, replacing the model that it contains.
 
-    `model` must be on the CPU. Files are first written to a subfolder, so the old model survives a
-    failure. The weights are moved last, so a directory with weights is complete. Unrelated files
-    stay.
+    `model` must be on the CPU. Files are first written to a subfolder, so a failure leaves the old
+    model intact. The weights are moved last, so a directory with weights is complete. Unrelated
+    files stay.
 
     Args:
         precision: `float32`, `bfloat16` or `float16`. Averaging models also support `int8` and
-            `int4`, rounded as in `packing.packed`. This package and transformers convert all of
-            them to float32 when loading. Stock sentence-transformers computes in the stored
-            precision.
+            `int4`, rounded as in `packing.packed`. Loading converts all of them to float32, except
+            in stock sentence-transformers.
         packed_rows: Table of an averaging model that is already int8 or int4.
         modules: Whether to write sentence-transformers' files. If False, existing files stay.
-
-    Raises:
-        OSError: If the disk is full or the directory is not writable.
-        ValueError: If `precision` is unknown or not supported for this model.
     """
     if precision not in SAVED_PRECISIONS:
         known = ", ".join(SAVED_PRECISIONS)
@@ -159,9 +154,7 @@ def save_model(
 
 
 def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> None:
-    """Write config, code and weights. Tied weights are written once. Integer tensors are not
-    converted.
-    """
+    """Write config, code and weights. Tied weights are written once. Integers keep their type."""
     weights = {
         name: value.to(getattr(torch, precision)) if value.is_floating_point() else value
         for name, value in model.state_dict().items()
@@ -195,10 +188,11 @@ def _name_token_types(path: Path) -> None:
 
 
 def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
-    """Write sentence-transformers' files.
+    """Write sentence-transformers' files, such as `modules.json` with the class that loads the
+    model.
 
-    The files name the module class: `StaticEmbedding` if the model averages an unpacked table
-    without marks, else the class in `paraphrastic_hf/sbert.py`.
+    The class is `StaticEmbedding` for averages of an unpacked table without marks, else the class
+    in `paraphrastic_hf/sbert.py`.
     """
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
     is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)
@@ -210,19 +204,12 @@ def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: 
 
 
 def load_model(directory: Path) -> SentenceEncoderModel:
-    """Load the encoder of a model directory in float32 and evaluation mode."""
+    """Load the encoder in a model directory, as float32 in evaluation mode."""
     return load_pretrained(directory, SENTENCE_ENCODER)  # type: ignore[return-value]
 
 
 def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
-    """Load a model directory with the Auto class of `layout`, in float32 and evaluation mode.
-
-    Tied weights may be missing from the file.
-
-    Raises:
-        ModelError: If a file or weight is missing or damaged, a weight is NaN or infinite, or the
-            model is of another kind.
-    """
+    """Load a model directory with the Auto class of `layout`, as float32 in evaluation mode."""
     if not directory.exists():
         raise ModelError(
             f"{directory} does not exist. Pass a folder written by `paraphrastic train`"

@@ -1,7 +1,6 @@
-"""Unpacked copies of packaged models in the cache, for loaders that cannot read packed tables.
+"""Copies of packaged models for loaders that cannot read packed tables, in the cache folder.
 
-The copies are float16. They are exact, because packed numbers have at most eight binary digits and
-float16 has eleven.
+Copies are float16 and lossless: packed numbers have at most 8 binary digits, float16 has 11.
 """
 
 from __future__ import annotations
@@ -36,17 +35,14 @@ RECORD = "sha256"  # file with the hash of the copy next to it
 
 
 def copies() -> Path:
-    """Return the folder of all copies. Each copy is in a subfolder named by the hash of its
-    original.
-    """
+    """Return the folder of all copies. A copy's subfolder is named by the hash of the original."""
     return cache_folder() / "models"
 
 
 def expanded(folder: Path) -> Path:
-    """Return a model directory whose token table is not packed.
+    """Return `folder`, or a copy in the cache if the model in `folder` has a packed table.
 
-    This is `folder` itself if its table is not packed, else a copy in the cache. A copy whose files
-    were changed is replaced.
+    Copies whose files were changed are replaced.
     """
     config = read_json(folder / "config.json")
     if not config.get("packed"):
@@ -80,7 +76,6 @@ def expanded(folder: Path) -> Path:
 
 
 def _is_whole(copy: Path) -> bool:
-    """Return whether the files of a copy match their recorded hash."""
     record = copy.parent / RECORD
     return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
 
@@ -90,7 +85,6 @@ def _digest(copy: Path) -> bytes:
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
-    """Copy a packed model, with its table as float16."""
     copy.mkdir()
     for path in folder.iterdir():
         if path.is_file() and path.name != WEIGHTS:

@@ -1,9 +1,9 @@
 """Identity of a model: short hashes of its weights, tokenizer and configuration.
 
-Score signatures and cached results contain these hashes. They do not depend on the machine, on how
-the model was loaded (`AutoModel`, `SentenceEncoder`, sentence-transformers), or on whether its
-table is packed. `files_hash` identifies a model of any library without loading it, but depends on
-the file format.
+Score signatures and cached results contain these hashes. The hashes do not depend on the machine,
+on the loader (`AutoModel`, `SentenceEncoder`, sentence-transformers), or on whether the table is
+packed. `files_hash` identifies a model of any library without loading it, but depends on the file
+format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from paraphrastic_hf.encoders.storage.locate import (
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.io.files import PARTS_FOLDER, content_hash, digest_of, read_json
 
-DIGITS = 12  # hexadecimal
+DIGITS = 12  # of a short hash, hexadecimal
 SETTINGS = (  # tokenizer settings of this package that change tokens
     "lowercase", "keep_unknown", "spaced", "orders", "padding_mode", "spans_spaces", "marks",
 )  # fmt: skip
@@ -46,7 +46,7 @@ BOOKKEEPING = (
 )
 # averaging classes: table and tokenizer alone determine their embeddings
 MEANS = ("AveragingModel", "StaticEmbedding")
-# files outside the model: cards, plots, training records
+# files that do not affect the model: cards, plots, training records
 BESIDE = (
     *(".*", "*.md", "*.png", "*.html", "*.log", "*.part", "*.yaml"),
     *("LICENSE*", "run.json", "train*"),
@@ -55,7 +55,7 @@ STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_len
 
 
 def identity(model: Any) -> dict[str, str]:
-    """Return hashes of a model's weights, tokenizer and configuration.
+    """Return 12-digit hashes of a model's weights, tokenizer and configuration.
 
     Args:
         model: A `SentenceEncoder`, a torch module, any object with `encode`, or an object with
@@ -77,10 +77,9 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether stored scores may be those of `model`.
+    """Return whether scores with the given settings can be those of `model`.
 
-    `settings` are the settings of the scores. No hash in them may differ from the hash of the
-    model. Hashes may be missing.
+    The hashes in `settings` must be those of the model. Missing hashes are ignored.
     """
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
@@ -88,9 +87,9 @@ def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
 def files_hash(path: Path) -> str:
     """Return the SHA-256 of a model's files, or of a single weights file, in hexadecimal.
 
-    The hash of a directory covers all files except cards and training records (`BESIDE`). It
-    includes the subfolders of modules and tokenizers. A config is reduced by `behavior`, with
-    dropout and initialization kept. A directory without such files gives an empty string.
+    For a directory, the hash covers all files and subfolders except cards and training records
+    (`BESIDE`). Configs are reduced by `behavior(in_training=True)`. A directory without model files
+    gives an empty string.
     """
     if path.is_file():
         return content_hash(path)
@@ -113,10 +112,10 @@ def _file_hash(path: Path) -> str:
 
 
 def named_hash(name: str) -> str:
-    """Return the `files_hash` of a named model, which is downloaded from the Hub if needed.
+    """Return the `files_hash` of a model by name, downloading it from the Hub if needed.
 
-    The name may omit the organization `sentence-transformers/`. The result is an empty string if
-    the model does not exist or the Hub is out of reach.
+    The organization `sentence-transformers/` may be omitted. The result is an empty string if the
+    model does not exist or the Hub is out of reach.
     """
     if name in DERIVED_MODELS and not holds_model(name):
         source, power = DERIVED_MODELS[name]
@@ -128,10 +127,9 @@ def named_hash(name: str) -> str:
 
 
 def weights_hash(model: Any) -> str:
-    """Return twelve hexadecimal digits identifying parameter names, shapes and float32 values.
+    """Return a 12-digit hexadecimal hash of parameter names, shapes and float32 values.
 
-    Models with equal weights may differ in `config_hash`. If a model has no accessible parameters,
-    the hash covers only its class.
+    For a model without accessible parameters, the hash covers only its class.
     """
     digest = hashlib.blake2b(digest_size=32)
     if _is_table(model):
@@ -148,12 +146,11 @@ def weights_hash(model: Any) -> str:
 
 
 def config_hash(model: Any) -> str:
-    """Return twelve hexadecimal digits identifying the settings that affect a model's output.
+    """Return a 12-digit hexadecimal hash of the settings that affect a model's output.
 
-    The hash covers all config keys except `BOOKKEEPING` and keys that matter only in training. For
-    generative models it also covers the generation settings. For a `SentenceTransformer` it also
-    covers the modules and settings such as prompts. Averaging models, and objects that are not
-    torch modules, give an empty string.
+    It covers the config without `BOOKKEEPING` and training keys, the generation settings of
+    generative models, and the modules and settings of a `SentenceTransformer`. Averaging models,
+    and objects that are not torch modules, give an empty string.
     """
     found: list[Any] = []
     for name in STOCK_SETTINGS:
@@ -175,9 +172,9 @@ def config_hash(model: Any) -> str:
 
 
 def behavior(settings: Any, *, in_training: bool = False) -> Any:
-    """Return a config without the keys that do not affect the model's output.
+    """Return a config without keys that do not affect the model's output.
 
-    Dropout and initialization are kept only if `in_training`.
+    Dropout and initialization are kept if `in_training`.
     """
     if isinstance(settings, Mapping):
         return {
@@ -197,11 +194,9 @@ def has_weights(model: Any) -> bool:
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """Return twelve hexadecimal digits identifying a tokenizer's class, entries, scores and
-    settings.
+    """Return a 12-digit hexadecimal hash of a tokenizer's class, entries, scores and settings.
 
-    For tokenizers of libraries other than this package and Hugging Face, the hash covers only the
-    class.
+    For tokenizers of neither this package nor Hugging Face, the hash covers only the class.
     """
     digest = hashlib.blake2b(digest_size=32)
     backend = plain_backend(tokenizer)
@@ -225,9 +220,9 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def plain_backend(tokenizer: Any) -> Tokenizer | None:
-    """Return a copy of a Hugging Face tokenizer's backend, without truncation and padding.
+    """Return a copy of a Hugging Face tokenizer's backend without truncation and padding.
 
-    None for other tokenizers.
+    Other tokenizers give None.
     """
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
@@ -263,7 +258,7 @@ def _is_table(model: Any) -> bool:
 
 
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:
-    """Return the weights of a torch model by name, none for the table of an averaging encoder."""
+    """Return the weights of a torch model by name. Empty for the table of an averaging encoder."""
     if _is_table(model):
         return []
     network = _network(model)

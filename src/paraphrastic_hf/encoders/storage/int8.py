@@ -1,6 +1,6 @@
-"""sentence-transformers models with 8-bit weights, run by CTranslate2.
+"""Runs sentence-transformers models with 8-bit weights in CTranslate2.
 
-On a CPU, CTranslate2 is two to three times as fast as torch. Embeddings have small rounding errors.
+On a CPU this is two to three times as fast as torch, with small rounding errors.
 """
 
 from __future__ import annotations
@@ -31,11 +31,7 @@ class Int8Encoder:
     Args:
         name: sentence-transformers directory or Hub repository.
         max_length: Maximum number of tokens per text, at least 3. Longer texts are cut.
-        work: Folder for the converted model. None means next to a local model.
-
-    Raises:
-        ModelError: If the model is not a mean-pooling transformer or CTranslate2 cannot convert it.
-        MissingExtraError: If CTranslate2 is not installed.
+        work: Folder for the converted model. None means the folder of a local model.
     """
 
     def __init__(
@@ -76,7 +72,7 @@ class Int8Encoder:
 
 
 def _refuse_unless_averaged(directory: Path) -> None:
-    """Raise an error unless a model is a transformer with mean pooling and, optionally, a norm."""
+    """Raise an error unless a model is a transformer with mean pooling and optionally a norm."""
     try:
         modules = read_json(directory / "modules.json")
         kinds = [module["type"].rpartition(".")[2] for module in modules]

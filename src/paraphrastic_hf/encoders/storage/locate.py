@@ -1,5 +1,3 @@
-"""Finds models by name: directories, packaged models and Hub repositories."""
-
 from __future__ import annotations
 
 import os
@@ -34,7 +32,7 @@ LOADERS = {  # loaders of each model type; SentenceEncoder loads all others
     "parser": ("SentenceParser",),
     "tagger": ("Tagger",),
 }
-LOADED = {  # what each loader loads, and the command for it
+LOADED = {  # for each loader: kind of model, command
     "SentenceEncoder": ("a sentence encoder", None),
     "SentencePredictor": ("a model of relatedness, entailment or sentiment", "predict"),
     "Tagger": ("a tagger", None),
@@ -44,14 +42,12 @@ LOADED = {  # what each loader loads, and the command for it
     "Translator": ("a translator", "translate"),
     "SyntacticParaphraser": ("a paraphrase generator", "paraphrase"),
 }
-STOCK = ("Translator", "SyntacticParaphraser")  # these also load models of transformers
+STOCK = ("Translator", "SyntacticParaphraser")  # loaders that also accept models of transformers
 TRAINED = "Pass a folder written by `paraphrastic train`"
 FILES = (".bin", ".gz", ".json", ".npy", ".pickle", ".pt", ".safetensors", ".tsv", ".txt", ".yaml")
 
 
 class HubOptions(TypedDict, total=False):
-    """Options for loading from the Hub."""
-
     revision: str | None
     token: str | bool | None
     cache_dir: str | Path | None
@@ -61,10 +57,9 @@ class HubOptions(TypedDict, total=False):
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """Return the directory of a packaged model, in a format that any loader can read.
 
-    If the model's table is packed, the result is an unpacked float16 copy in the cache
-    (`PARAPHRASTIC_CACHE`), made on first use. This package and `AutoModel` convert it to float32.
-    sentence-transformers computes in float16. Sums above 65,504 then overflow, and texts of 65,520
-    tokens or more give zeros. To avoid this, call `.float()` on the loaded model.
+    Packed models are first unpacked to float16, in the cache (`PARAPHRASTIC_CACHE`). This package
+    and `AutoModel` convert the copy to float32. sentence-transformers computes in float16 and gives
+    zeros for texts of 65,520 tokens or more. To avoid this, call `.float()` on the loaded model.
 
     Args:
         name: `english`, `tiny` (English, 1 MB) or `multilingual` (fifteen languages).
@@ -83,7 +78,7 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
 
 
 def packaged_folder(name: str = DEFAULT_MODEL) -> Path:
-    """Return the folder of a packaged model inside this package. Its table may be packed."""
+    """Return the folder of a packaged model in this package. Its table may be packed."""
     folder = ASSETS / name
     if not holds_model(folder):
         known = ", ".join(packaged_names())
@@ -100,7 +95,6 @@ def known_models() -> list[str]:
 
 
 def holds_model(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder is a model directory."""
     return (Path(folder) / "config.json").is_file()
 
 
@@ -119,7 +113,7 @@ def shown_name(directory: Path) -> str:
 
 
 def _copies() -> Path | None:
-    """Return the folder of unpacked copies, or None if the cache folder cannot be determined."""
+    """Return the folder of unpacked copies, or None if there is no cache folder."""
     try:
         return cache_folder() / "models"
     except RuntimeError:
@@ -136,19 +130,14 @@ def _refuse_unfinished(folder: Path) -> None:
 
 
 def check_model_name(name: str | os.PathLike[str]) -> None:
-    """Raise an error if a name cannot be the name of a model. Nothing is loaded or downloaded.
+    """Raise an error for a path that does not exist or a misspelled name of a packaged model.
 
-    This detects paths that do not exist and misspelled names of packaged models. A name is treated
-    as a path if it starts with `/`, `.`, `~`, `runs/` or an existing folder, ends in a slash or a
-    file extension, or contains a backslash or several slashes. Any other name may be a Hub
-    repository.
+    Nothing is loaded or downloaded. A name is a path if it starts with `/`, `.`, `~`, `runs/` or an
+    existing folder, ends in a slash or a file extension, or contains a backslash or several
+    slashes. Any other name may be a Hub repository.
 
     Args:
         name: Path, packaged model, or repository such as `someone/model`.
-
-    Raises:
-        ModelError: If the path does not exist, is a file or an unfinished run, or the name is
-            misspelled. The message suggests a model.
 
     Example:
         >>> check_model_name("englsh")
@@ -175,15 +164,12 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
 
 
 def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, Any]:
-    """Return the `config.json` of a model, or raise an error if none of `loaders` can load the
-    model.
+    """Return the `config.json` of a model. Raise an error if none of `loaders` can load the model.
 
-    `loaders` are keys of `LOADED`, the preferred one first. For a Hub repository the result is an
-    empty dictionary, because its kind can only be checked after the download.
+    A Hub repository is not checked and gives an empty dictionary.
 
-    Raises:
-        ModelError: If the model is of another kind, its configuration is missing or damaged, or
-            `check_model_name` rejects the name.
+    Args:
+        loaders: Keys of `LOADED`, the preferred one first.
 
     Example:
         >>> check_model_kind("english", "SentenceEncoder")["model_type"]
@@ -205,10 +191,7 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
 
 
 def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
-    """Raise a `ModelError` if none of `loaders` can load models of type `kind`.
-
-    `loaders` are keys of `LOADED`, the preferred one first.
-    """
+    """Raise a `ModelError` unless one of `loaders` (`LOADED` keys) loads models of type `kind`."""
     name, is_own = shown_name(directory), kind.startswith(OWN) or kind in ENCODER_KINDS
     known = _loaders_of(kind) if is_own else STOCK
     if known is None or not set(known).isdisjoint(loaders):
@@ -225,7 +208,6 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
 
 
 def _loaders_of(kind: str) -> tuple[str, ...] | None:
-    """Return the loaders of a model type, or None if the type is unknown."""
     bare = kind.removeprefix(OWN)
     is_encoder = kind in ENCODER_KINDS or bare.replace("-", "_") in ENCODER_KINDS
     return LOADERS.get(bare, ("SentenceEncoder",) if is_encoder else None)
@@ -245,16 +227,16 @@ def _looks_like_path(name: str) -> bool:
 
 
 def as_directory(name: str | os.PathLike[str]) -> str:
-    """Convert a model name to a form that transformers' `from_pretrained` accepts.
+    """Replace the name of a packaged model by its directory, for transformers' `from_pretrained`.
 
-    Packaged models become their directories. Paths and repositories stay unchanged.
+    Paths and repositories stay unchanged.
     """
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name) and not holds_model(name)
     return str(packaged_model(str(name)) if is_packaged else name)
 
 
 def refuse_latent(name: str, latent: str | None) -> None:
-    """Raise a `ModelError` if `latent` is given, for a model without latent variables."""
+    """Raise a `ModelError` if `latent` is not None, for a model without latent variables."""
     if latent is not None:
         raise ModelError(
             f"{name} has no latent variable {latent!r}. Omit --latent, or use a model trained with "
@@ -271,7 +253,7 @@ def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> N
 
 
 def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Path:
-    """Return a model's directory, downloading it from the Hub if needed.
+    """Return the directory of a model, downloading the model from the Hub if needed.
 
     Args:
         name: Path, packaged model or repository such as `someone/model`, tried in this order.

@@ -1,12 +1,10 @@
-"""Packed storage of float32 arrays.
+"""Packed storage of float32 arrays, also read by the C extension (`_rows.h`).
 
 * bfloat16: the upper half of each float32, as uint16.
 * int8: integers times a scale. The scale is a float32 in the last four bytes of each row.
 * int4: integers from -7 to 7 times a scale as in int8. The integer plus 8 is stored in half a byte.
   The lower four bits of the bytes contain the first half of a row, the upper bits the second half.
   If the dimension is odd, the upper bits of the last byte are 0.
-
-The C extension (`_rows.h`) reads these arrays directly.
 """
 
 from __future__ import annotations
@@ -16,13 +14,13 @@ import sys
 import numpy as np
 
 PRECISIONS = ("float32", "bfloat16", "int8", "int4")
-SCALE_BYTES = 4  # at the end of an int8 or int4 row
+SCALE_BYTES = 4  # float32 at the end of each int8 or int4 row
 MOST_STEPS, NO_STEPS = 7, 8  # int4: largest multiple, and the code of 0
-# Candidates for 7 int4 steps, relative to a row's largest value. Those above 1 let rows that are
-# already multiples of a step keep it.
+# Candidates for 7 times the int4 scale, relative to a row's largest absolute value. The candidates
+# above 1 represent rows without error that are already multiples of a scale.
 REACHES = np.concatenate([np.linspace(0.2, 1, 17), 7 / np.arange(6, 0, -1)]).astype(np.float32)
 SCALE_DIGITS = 5  # binary digits of an int4 scale, so that 7 times it is exact in bfloat16
-LARGEST_SCALE = np.float32(np.ldexp(18 / 32, 126))  # for int4: 7 times it is finite
+LARGEST_SCALE = np.float32(np.ldexp(18 / 32, 126))  # of int4: 7 times this is still finite
 LARGEST_BFLOAT16 = np.array(0x7F7F0000, np.uint32).view(np.float32)
 
 
@@ -31,17 +29,13 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
 
     Args:
         numbers: (vocab, dim) float32, finite.
-        precision: `float32` changes nothing. `bfloat16` keeps 8 binary digits. `int8` divides the
-            range from 0 to the row's largest absolute value into 127 steps, for either sign. `int4`
-            has 7 steps for either sign. Its scale has five binary digits and minimizes the squared
-            error.
+        precision: `float32` (unchanged), `bfloat16` (8 binary digits), `int8` (multiples of 1/127
+            of the row's largest absolute value) or `int4` (-7 to 7 times the scale that minimizes
+            the row's squared error, rounded to five binary digits).
 
     Returns:
-        The table as (vocab, dim) float32, (vocab, dim) uint16 for bfloat16, (vocab, dim + 4) int8,
-        or (vocab, dim / 2 + 4) uint8 for int4.
-
-    Raises:
-        ValueError: If `precision` is unknown.
+        (vocab, dim) float32, (vocab, dim) uint16 for bfloat16, (vocab, dim + 4) int8, or (vocab,
+        dim / 2 + 4) uint8 for int4.
 
     Example:
         >>> numbers = np.array([[0.5, -1.27], [0.0, 0.0]], np.float32)
@@ -65,7 +59,6 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
 
 
 def _nibbles(numbers: np.ndarray) -> np.ndarray:
-    """Pack rows as int4."""
     largest = np.abs(numbers).max(1, initial=0)[:, None]
     best, error = np.zeros_like(largest), np.full_like(largest, np.inf)
     shares = numbers / np.where(largest > 0, largest, 1)
@@ -78,7 +71,6 @@ def _nibbles(numbers: np.ndarray) -> np.ndarray:
 
 
 def _short(scale: np.ndarray) -> np.ndarray:
-    """Round int4 scales to `SCALE_DIGITS` binary digits."""
     fraction, exponent = np.frexp(np.minimum(scale, LARGEST_SCALE))
     return np.ldexp(np.rint(fraction * 2**SCALE_DIGITS) / 2**SCALE_DIGITS, exponent)
 
@@ -88,7 +80,7 @@ def _steps(shares: np.ndarray, step: np.ndarray) -> np.ndarray:
 
 
 def joined(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Pack int4 codes, (vocab, dim) uint8 from 1 to 15, with scales, (vocab, 1) float32."""
+    """Pack int4 codes (integer + 8), (vocab, dim) uint8, with row scales, (vocab, 1) float32."""
     half = (codes.shape[1] + 1) // 2
     nibbles = codes[:, :half].copy()
     nibbles[:, : codes.shape[1] - half] |= codes[:, half:] << 4
@@ -96,7 +88,7 @@ def joined(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def unpacked(numbers: np.ndarray) -> np.ndarray:
-    """Convert a packed array to float32, (vocab, dim). float32 arrays are returned unchanged."""
+    """Convert a packed array to float32, (vocab, dim). A float32 array is returned unchanged."""
     if numbers.dtype == np.uint16:
         return (numbers.astype(np.uint32) << 16).view(np.float32)
     if not has_scales(numbers):
@@ -108,18 +100,15 @@ def unpacked(numbers: np.ndarray) -> np.ndarray:
 
 
 def has_scales(numbers: np.ndarray) -> bool:
-    """Return whether an array is packed as int8 or int4."""
     return numbers.dtype in (np.int8, np.uint8)
 
 
 def holds(numbers: np.ndarray, precision: str) -> bool:
-    """Return whether an array is stored in the given precision."""
     kinds = {"bfloat16": np.uint16, "int8": np.int8, "int4": np.uint8}
     return numbers.dtype == kinds.get(precision)
 
 
 def scales(numbers: np.ndarray) -> np.ndarray:
-    """Return the row scales of an int8 or int4 array, (vocab, 1) float32."""
     return np.ascontiguousarray(numbers[:, -SCALE_BYTES:]).view(np.float32)
 
 
@@ -129,20 +118,18 @@ def _codes(numbers: np.ndarray) -> np.ndarray:
 
 
 def narrowed(numbers: np.ndarray, dimension: int) -> np.ndarray:
-    """Return the first `dimension` dimensions of an int8 or int4 array, without rounding again."""
+    """Keep the first `dimension` dimensions of an int8 or int4 array, without rounding again."""
     if numbers.dtype == np.uint8:
         return joined(_codes(numbers)[:, :dimension], scales(numbers))
     return np.concatenate([numbers[:, :dimension], numbers[:, -SCALE_BYTES:]], 1)
 
 
 def rescaled(numbers: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Multiply each row of an int8 or int4 array by a factor, (vocab, 1)."""
     scale = (scales(numbers) * factors).astype(np.float32).view(numbers.dtype)
     return np.concatenate([numbers[:, :-SCALE_BYTES], scale], 1)
 
 
 def width(numbers: np.ndarray) -> int:
-    """Return the embedding dimension of a table, packed or not."""
     columns = int(numbers.shape[1])
     if numbers.dtype == np.uint8:
         half = columns - SCALE_BYTES
@@ -152,7 +139,7 @@ def width(numbers: np.ndarray) -> int:
 
 
 def shortened(numbers: np.ndarray) -> np.ndarray:
-    """Return (vocab, dim) float32 numbers as bfloat16 if that is lossless, else unchanged."""
+    """Convert float32 numbers, (vocab, dim), to bfloat16 if that is lossless."""
     halves = numbers.view(np.uint16).reshape(*numbers.shape, 2)
     upper = int(sys.byteorder == "little")
     return numbers if halves[..., 1 - upper].any() else np.ascontiguousarray(halves[..., upper])

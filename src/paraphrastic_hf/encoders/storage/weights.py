@@ -1,7 +1,6 @@
 """`Weights`: the weights of a sentence encoder, read from a model directory.
 
-For averaging models, only the table is read, without torch. The model is loaded on first use. Other
-models are loaded immediately.
+For averaging models, only the table is read, without torch. The torch model is loaded on first use.
 """
 
 from __future__ import annotations
@@ -23,15 +22,16 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """Weights of an encoder: a token table until the model is requested, then the model.
+    """Weights of an encoder: a token table or a torch model. Requesting the model replaces the
+    table.
 
     Args:
         held: An encoder of this package, or the table of an averaging model.
-        directory: Directory that the model is loaded from on first use. None builds the model from
+        directory: Directory to load the model from on first use. If None, the model is built from
             the table.
 
     Attributes:
-        rounding_error: Rounding error of the table. It is kept when the model replaces the table.
+        rounding_error: Rounding error of the table, kept when the model replaces the table.
     """
 
     def __init__(self, held: SentenceEncoderModel | Table, directory: Path | None = None) -> None:
@@ -44,14 +44,7 @@ class Weights:
 
         Args:
             as_table: Read only the table, without torch, if possible. Models of character n-grams
-                are always loaded with torch. It is faster for them, and their tokenizer needs
-                transformers anyway.
-
-        Raises:
-            ModelError: If a file is missing or damaged, or the model is not an encoder of this
-                package.
-            MissingExtraError: If the model does not average and torch or transformers is not
-                installed.
+                are always loaded with torch.
         """
         if is_static_embedding(directory):
             return cls(Table.of(read_static_embedding(directory), directory))
@@ -66,13 +59,13 @@ class Weights:
 
     @property
     def model(self) -> SentenceEncoderModel:
-        """The transformers model. Once loaded, it replaces the table."""
+        """Transformers model. Once loaded, it replaces the table."""
         self._held = self.model_to_save()
         return self._held
 
     def model_to_save(self) -> SentenceEncoderModel:
-        """Return the transformers model. If there is a table, it stays, and a new model is built on
-        each call.
+        """Return the transformers model. If the weights are a table, build a new model and keep the
+        table.
         """
         held = self._held
         if not isinstance(held, Table):
@@ -84,23 +77,21 @@ class Weights:
 
     @property
     def is_table(self) -> bool:
-        """Whether the weights are still a table, so that torch is not needed."""
         return isinstance(self._held, Table)
 
     @property
     def has_variables(self) -> bool:
-        """Whether the model is generative. Its embedding is the mean of a latent variable."""
+        """Whether the embedding is the mean of a latent variable."""
         return hasattr(self._held, "read_variable")
 
     @property
     def is_averaging(self) -> bool:
-        """Whether the embedding of a text is the mean of table rows."""
         # compare names: importing the class would import torch
         return isinstance(self._held, Table) or type(self._held).__name__ == "AveragingModel"
 
     @property
     def entries(self) -> int:
-        """Number of embedding rows in all tables. It must equal the vocabulary size."""
+        """Number of embedding rows, summed over all tables. It must equal the vocabulary size."""
         held = self._held
         if isinstance(held, Table):
             return len(held.numbers)
@@ -112,10 +103,9 @@ class Weights:
         return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
 
     def table(self) -> Table | None:
-        """Return the table for the fast path. If the model is loaded, the table shares the model's
-        memory.
+        """Return the table for the fast path, or None if not averaging in float32 on the CPU.
 
-        Returns None if the model does not average or is not float32 on the CPU.
+        If the model is loaded, the result shares its memory.
         """
         held = self._held
         if isinstance(held, Table):
@@ -127,25 +117,17 @@ class Weights:
         return Table(weight.numpy()) if is_plain and weight.is_contiguous() else None
 
     def written(self, directory: Path) -> None:
-        """Stop loading from `directory`, which has just been overwritten."""
+        """Forget that weights can be loaded from `directory`, which has just been overwritten."""
         if self._directory is not None and self._directory.resolve() == directory.resolve():
             self._directory = None
 
     def packed_rows(self, precision: str) -> np.ndarray | None:
-        """Return the stored table if it is already packed as `precision`, `int8` or `int4`, else
-        None.
-        """
+        """Return the table if it is packed as `precision`, `int8` or `int4`, else None."""
         rows = self._held.numbers if isinstance(self._held, Table) else None
         return rows if rows is not None and has_scales(rows) and holds(rows, precision) else None
 
     def exact_table(self, name: str | None) -> Table:
-        """Return the unrounded table, from which other tables are derived.
-
-        The weights of a torch model are copied to the CPU as float32.
-
-        Raises:
-            ModelError: The table was rounded in memory, or the model does not average.
-        """
+        """Return the unrounded table on the CPU as float32, from which other tables are derived."""
         if self.rounding_error:
             raise ModelError(
                 f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's "
@@ -162,9 +144,10 @@ class Weights:
 
 
 def read_table(directory: Path) -> Table | None:
-    """Read the table of an averaging model without torch.
+    """Read the table of an averaging model.
 
-    Other kinds of model and damaged directories give None. `load_model` reports the reason.
+    Returns None for other models, and for damaged directories, for which `load_model` raises an
+    error.
     """
     try:
         config = read_json(directory / "config.json")
@@ -187,10 +170,9 @@ def read_table(directory: Path) -> Table | None:
 
 
 def refuse_settings(directory: Path) -> None:
-    """Raise a `ModelError` for sentence-transformers settings that this package ignores.
+    """Raise a `ModelError` for sentence-transformers settings that this package does not support.
 
-    These settings change embeddings or scores: non-empty prompts, truncated dimensions, and
-    similarities other than the cosine.
+    These are non-empty prompts, truncated dimensions, and similarities other than the cosine.
     """
     path = directory / SETTINGS
     if not path.is_file():
@@ -216,10 +198,7 @@ def refuse_settings(directory: Path) -> None:
 
 
 def is_static_embedding(directory: Path) -> bool:
-    """Return whether a directory is a `StaticEmbedding` that stock sentence-transformers saved.
-
-    Such a directory has no files of transformers or of this package.
-    """
+    """Return whether sentence-transformers, not this package, saved the `StaticEmbedding` model."""
     added = ("config.json", "paraphrastic_tokenizer.json")
     modules = directory / MODULES
     if any((directory / name).exists() for name in added) or not modules.is_file():
@@ -228,7 +207,6 @@ def is_static_embedding(directory: Path) -> bool:
 
 
 def read_static_embedding(directory: Path) -> np.ndarray:
-    """Read the rows of a saved `StaticEmbedding`, (vocab, dim) float32."""
     try:
         modules = read_json(directory / MODULES)
         kinds = [module["type"].rpartition(".")[2] for module in modules]

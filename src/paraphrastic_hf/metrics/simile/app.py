@@ -1,4 +1,4 @@
-"""Page of the Space: scores pasted hypotheses against references."""
+"""Web page of the Space: scores pasted hypotheses against references."""
 
 import functools
 from typing import Any
@@ -26,7 +26,7 @@ scorer = functools.lru_cache(maxsize=8)(SimileScorer)
 def score(
     hypotheses: str, references: str, model: str, similarity: str, alpha: float, penalty: str
 ) -> tuple[str, list[list[Any]]]:
-    """Return the corpus scores with the signature, and one row for each segment."""
+    """Return the corpus scores with their signature, and one table row per segment."""
     texts, truths = hypotheses.splitlines(), references.splitlines()
     try:
         options = {"similarity": similarity, "alpha": alpha, "penalty": penalty}

@@ -57,10 +57,10 @@ Examples:
 
 
 class Simile(evaluate.Metric):
-    """SimiLE. `paraphrastic_hf.metrics.scorer.SimileScorer` documents the options of `compute`.
+    """SimiLE as a metric of `evaluate`. `SimileScorer` documents the options of `compute`.
 
     A single process keeps its segments in memory, without lock files or cache. Several processes
-    synchronize in `cache_dir`, as for every metric of `evaluate`, and process 0 gets the result.
+    synchronize in `cache_dir`, and process 0 gets the result.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Simile(evaluate.Metric):
     def compute(
         self, *, predictions: Any = None, references: Any = None, **options: Any
     ) -> dict[str, Any] | None:
-        """Score the segments that were added before, and those given here."""
+        """Score the segments added before and the segments given here."""
         is_given = predictions is not None or references is not None
         if self.process_id == 0:
             self._scorer(options)  # check the options before adding segments
@@ -115,7 +115,7 @@ class Simile(evaluate.Metric):
             self._first = None
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
-        """Add segments."""
+        """Add segments."""  # evaluate extends this text
         if isinstance(references, Iterator):
             references = list(references)
         texts, lists = checked_segments(predictions, references, len(self))
@@ -131,7 +131,7 @@ class Simile(evaluate.Metric):
         super().add_batch(predictions=texts, references=references)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **named: Any) -> None:
-        """Add one segment."""
+        """Add one segment."""  # evaluate extends this text
         # `evaluate.combine` uses the plural names here too
         prediction = named.pop("predictions", prediction)
         reference = named.pop("references", reference)

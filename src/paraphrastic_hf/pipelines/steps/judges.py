@@ -98,8 +98,8 @@ class ReferenceProbability(Step):
     model: str = argument(
         help="classifier of single texts: run directory of a supervised recipe", names="model"
     )
-    label: str = argument("reference", help="label of text written by people")
-    of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
+    label: str = argument("reference", help="label that the classifier gives to human-written text")
+    of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
 
     name = "reference_probability"
 

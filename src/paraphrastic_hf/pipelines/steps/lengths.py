@@ -31,7 +31,10 @@ class CountWords(Step):
 
     of: str = argument(
         LONGER,
-        help="side whose words are counted",
+        help=(
+            "side whose words are counted: a named side, or the longer or shorter of reference "
+            "and translation"
+        ),
         choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
     )
 

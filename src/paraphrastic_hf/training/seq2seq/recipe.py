@@ -43,9 +43,11 @@ class AnnealedArguments(SmoothedArguments):
     )
     anneal_from: int | None = argument(
         None,
-        help="epoch, from 1. After it and every later epoch, the learning rate is multiplied by "
-        "anneal, whatever the development score (thesis: 200, minimum risk 10). Default: the "
-        "development score decides",
+        help=(
+            "first epoch, counted from 1, after which the learning rate is multiplied by anneal, "
+            "as after every later epoch, whatever the development score (thesis: 200, minimum "
+            "risk 10). Default: the development score decides"
+        ),
         at_least=1,
     )
     anneal_until: float = argument(

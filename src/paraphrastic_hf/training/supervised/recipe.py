@@ -48,8 +48,10 @@ class TaskArguments:
     )
     held_out: float | None = argument(
         None,
-        help="tagging: for a corpus without all splits, share of the first split that is cut off "
-        "for each missing split, in order and at document boundaries (default: 0.1)",
+        help=(
+            "tagging: for a corpus with missing splits, share of the first split that replaces "
+            "each missing split, taken in order and cut at document boundaries (default: 0.1)"
+        ),
         above=0,
         below=0.5,
     )
@@ -64,8 +66,10 @@ class TaskArguments:
     )
     max_length: int = argument(
         100,
-        help="maximum number of tokens per text or, in tagging and parsing, per word (the rest is "
-        "cut)",
+        help=(
+            "maximum number of tokens per text or, in tagging and parsing, per word (longer texts "
+            "or words are cut)"
+        ),
         at_least=1,
     )
 
