@@ -17,7 +17,7 @@ from paraphrastic_hf.layers.recurrent import LSTM
 
 @dataclass
 class SourceEncoding(ModelOutput):
-    """Encoded source and template, which generation repeats for every beam.
+    """Encoded source and template. Generation repeats every field for each beam.
 
     Attributes:
         last_hidden_state: States of the source's tokens, (batch, source, hidden).
@@ -83,13 +83,16 @@ class SourceEncoder(nn.Module):
 
 
 def read_packed(cell: nn.Module, rows: Tensor, lengths: Tensor, *, backward: bool) -> Tensor:
-    """Run a recurrence over each text of a flat batch, and return the states, (tokens, hidden).
+    """Run a recurrence over each text of a concatenated batch, and return the states.
 
     Args:
         cell: A recurrence over packed rows.
-        rows: (tokens, input), text after text.
-        lengths: Tokens of each text, (batch,).
+        rows: (tokens, input), texts concatenated.
+        lengths: Number of tokens of each text, (batch,).
         backward: Whether to read from the last token to the first.
+
+    Returns:
+        States, (tokens, hidden), in the order of `rows`.
     """
     packing = Packing.of(lengths, backward=backward)
     return packing.unpack(cell(packing.pack(rows), packing.sizes))

@@ -1,11 +1,11 @@
-"""Base of supervised models: an encoder over one or two texts, and a head of two layers
-(thesis, 3.2.4).
+"""Base of supervised models: an encoder of one or two texts, and a head of two layers (thesis,
+3.2.4).
 
     h_x = h_L * h_R,   h_+ = |h_L - h_R|
     h_s = sigmoid(W [h_x; h_+] + b),   z = U h_s + c
 
-h_L and h_R are the vectors of the two texts of a pair. For one text, its vector h replaces [h_x;
-h_+]. `relatedness.py` and `classifier.py` define the loss of the outputs z.
+h_L and h_R are the vectors of the two texts of a pair. For a single text, its vector replaces [h_x;
+h_+].
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class SupervisedConfig(PreTrainedConfig):
 
     Args:
         encoder: The encoder's configuration, from `to_dict`.
-        head_size: Number of sigmoid units h_s, or 0 for a linear classifier. The thesis tunes 50,
+        head_size: Number of sigmoid units h_s, or 0 for a linear classifier. The thesis tries 50,
             150 and 300.
         head_dropout: Probability that an input value of the head is zeroed in training.
-        max_text_tokens: Maximum number of tokens that `SentencePredictor` reads of each text, the
-            same as in training. None for no limit. For taggers see `max_word_tokens`.
+        max_text_tokens: Maximum length of a text in tokens, in training and in
+            `SentencePredictor`. None for no limit. Taggers use `max_word_tokens`.
     """
 
     has_no_defaults_at_init = True
@@ -74,11 +74,11 @@ class SupervisedConfig(PreTrainedConfig):
 
 
 class SupervisedModel(ParaphrasticModel):
-    """Base of supervised models: `self.encoder`, and a head that subclasses build."""
+    """Base class of supervised models. Subclasses build the head over `self.encoder`."""
 
     auto_class: ClassVar[str] = "AutoModelForSequenceClassification"
     is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer then divides by accumulation steps
+    accepts_loss_kwargs = False  # so that transformers' Trainer divides by accumulation steps
 
     def __init__(self, config: SupervisedConfig) -> None:
         super().__init__(config)
@@ -101,7 +101,7 @@ class SupervisedModel(ParaphrasticModel):
         return self.encoder.sparse_tables()
 
     def head_parameters(self) -> Iterator[nn.Parameter]:
-        """Return all parameters outside the encoder: the thesis's classification parameters."""
+        """Yield the parameters outside the encoder: the thesis's classification parameters."""
         own = {id(parameter) for parameter in self.encoder.parameters()}
         return (parameter for parameter in self.parameters() if id(parameter) not in own)
 
@@ -144,7 +144,7 @@ def pair_features(
 
     Args:
         encoder: Any encoder of this package.
-        input_ids: (batch, seq), the ids of a pair's two texts, one after the other.
+        input_ids: (batch, seq), the ids of a pair's two texts, concatenated.
         attention_mask: (batch, seq), 1 for a token. All ones if absent.
         token_type_ids: (batch, seq), 0 for tokens of the first text and 1 for the second.
 
