@@ -1,7 +1,7 @@
 """Batches with about the same number of tokens, grouped into optimizer steps.
 
-Transformers train better with many tokens per step (thesis, Figure 6), so a step may accumulate the
-gradients of several small batches. Texts in a batch have similar lengths, to limit padding.
+Transformers train better with many tokens per step (thesis, Figure 6), so a step may accumulate
+several batches.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Step:
-    """The batches of one optimizer step.
+    """The batches of one optimizer step, whose gradients are accumulated.
 
     Attributes:
-        batches: Batches whose gradients are accumulated, often only one.
-        size: Number of examples in all processes.
+        size: Number of examples in all batches and processes.
         frozen: Parameters that the step does not change.
     """
 
@@ -38,17 +37,16 @@ def plan_batches(
 ) -> list[np.ndarray]:
     """Divide an epoch into batches of texts with similar lengths, in random order.
 
-    Texts are sorted by length plus noise, so that batches differ between epochs. A new batch starts
-    when the padded batch would exceed `max_tokens` or `max_examples`.
+    Texts are sorted by length plus noise, so that batches differ between epochs.
 
     Args:
         lengths: Length of each text in tokens, (examples,).
-        max_tokens: Maximum number of tokens in a batch, including padding. A longer text is a batch
-            of its own.
+        max_tokens: Maximum number of tokens in a batch, including padding. A longer text gets a
+            batch of its own.
         noise: Standard deviation of the noise, as a share of the length.
 
     Returns:
-        The indices of the texts in each batch. Every text is in exactly one batch.
+        Indices of the texts in each batch. Every text is in exactly one batch.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -68,17 +66,15 @@ def plan_pair_batches(
 ) -> list[np.ndarray]:
     """Divide an epoch into batches of pairs with similar lengths, in random order (thesis, 5.6.2).
 
-    Pairs are sorted by the length of the first side. Ties are sorted by the second side, ascending
-    and descending in turn, so that neighbors differ little. Pairs of equal lengths are shuffled. A
-    new batch starts when both padded sides together would exceed the limits.
+    Pairs are sorted by the length of the first side, then of the second side.
 
     Args:
         lengths: Length of each side in tokens, (pairs, 2).
-        max_tokens: Maximum number of tokens in a batch, both sides together, including padding. A
-            longer pair is a batch of its own.
+        max_tokens: Maximum number of tokens of both sides in a batch, including padding. A longer
+            pair gets a batch of its own.
 
     Returns:
-        The indices of the pairs in each batch. Every pair is in exactly one batch.
+        Indices of the pairs in each batch. Every pair is in exactly one batch.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -101,9 +97,7 @@ def _cut(
     max_examples: int,
     random: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Divide ordered examples into batches, and shuffle the batches. `lengths` is (examples,
-    sides).
-    """
+    """Divide ordered examples into batches, then shuffle these. `lengths`: (examples, sides)."""
     batches, start, longest = [], 0, [0] * lengths.shape[1]
     for place, sides in enumerate(lengths[order].tolist()):
         longest = list(map(max, longest, sides))
