@@ -48,31 +48,31 @@ class TaskArguments:
     )
     held_out: float | None = argument(
         None,
-        help="tagging: for a corpus without all splits, share of the first split that is cut off "
-        "for each missing split, in order and at document boundaries (default: 0.1)",
+        help="tagging: share of the first split that is used for each missing split, cut off at "
+        "document boundaries (default: 0.1)",
         above=0,
         below=0.5,
     )
     extra_examples: str | None = argument(
         None,
-        help="sentiment, entailment: TSV file with additional training examples (label and one or "
-        "two texts), such as the output of `paraphrastic attack` (thesis 6.5.4). The path is "
-        "relative to the data root",
+        help="sentiment, entailment: TSV file of additional training examples (label and one or "
+        "two texts), such as the output of `paraphrastic attack` (thesis 6.5.4). Relative to the "
+        "data root",
     )
     extra_corpora: list[DatasetArguments] = argument(
         [], help="parsing: additional training corpora: names, or mappings with a split"
     )
     max_length: int = argument(
         100,
-        help="maximum number of tokens per text or, in tagging and parsing, per word (the rest is "
-        "cut)",
+        help="maximum number of tokens per text, or per word in tagging and parsing. Longer texts "
+        "or words are truncated",
         at_least=1,
     )
 
 
 @dataclass(frozen=True)
 class HeadArguments:
-    """Layers on top of sentence vectors or, for tagging and parsing, of word vectors."""
+    """Layers over sentence vectors or, in tagging and parsing, over word vectors."""
 
     size: int = argument(
         50,
@@ -101,7 +101,7 @@ class HeadArguments:
     )
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return the keys in `names` whose values are not None, with their values."""
+        """Return the keys among `names` with a value other than None."""
         found = {name: getattr(self, name) for name in names}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -144,10 +144,10 @@ class SupervisedTraining(OptimizationArguments):
 class SupervisedRunArguments(RunArguments):
     development: str = argument(
         "validation",
-        help="data that selects the checkpoint: the validation split, or a file. Contents of a "
-        "file for relatedness: scored pairs, as for `evaluate --pairs`. For sentiment, "
-        "entailment: as in task.extra_examples. For tagging: word, tab and tag per line, and an "
-        "empty line after a sentence. For parsing: one tree per line",
+        help="data that selects the checkpoint: the validation split, or a file. Lines of a file: "
+        "scored pairs as for `evaluate --pairs` (relatedness), examples as in task.extra_examples "
+        "(sentiment, entailment), word, tab and tag with an empty line between sentences "
+        "(tagging), a tree (parsing)",
         choices=("validation", FILE),
     )
 
@@ -174,8 +174,8 @@ class SupervisedRecipe:
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="new encoders whose vectors are concatenated with those of `start`, such as an "
-        "encoder of character n-grams",
+        help="new encoders, such as one of character n-grams, whose vectors are concatenated with "
+        "those of `start`",
     )
     head: HeadArguments = argument(
         HeadArguments(), help="layers on top of sentence or word vectors"
