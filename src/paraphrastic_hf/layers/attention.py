@@ -1,4 +1,4 @@
-"""Multi-head attention, to the same sequence or to another one (Vaswani et al., 2017; thesis, 5.4).
+"""Multi-head attention within a sequence or to another (Vaswani et al., 2017; thesis, 5.4).
 
 Attention weights have no dropout: torch's fused CPU kernel does not support it.
 """
@@ -108,7 +108,7 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Return the attention output for each state, (batch, seq, dim).
 
-        If a state may not attend to any key, the output map reads zeros.
+        For a state that may not attend to any key, all heads give zeros.
 
         Args:
             states: States from which queries are computed, (batch, seq, dim).

@@ -135,7 +135,7 @@ class _Lookup(torch.autograd.Function):
 def sum_by_row(
     vectors: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Add weighted vectors to the rows of a table, and return the rows that change.
+    """Sum the terms `weights[i] * vectors[sources[i]]` for each table row `ids[i]`.
 
     Args:
         vectors: Vectors, (count, dim). Several terms may use the same vector.
@@ -144,8 +144,8 @@ def sum_by_row(
         weights: Factor of each term, (terms,).
 
     Returns:
-        The distinct ids, ascending, (distinct,), and the sum for each, (distinct, dim). Neither
-        has a gradient.
+        The distinct ids, ascending, (distinct,), and the sum for each id, (distinct, dim), without
+        a gradient.
 
     Example:
         >>> vectors, sources = torch.tensor([[1.0], [10.0]]), torch.tensor([0, 1, 1])

@@ -70,10 +70,6 @@ def active_units(means: Tensor) -> int:
 
     Args:
         means: Posterior means of at least two sentences, (sentences, latent).
-
-    Example:
-        >>> active_units(torch.tensor([[0.0, 1.0], [0.0, -1.0]]))
-        1
     """
     return int((means.float().var(0, unbiased=False) > ACTIVE_VARIANCE).sum())
 

@@ -39,8 +39,7 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 class TransformerBlock(nn.Module):
     """Transformer block: self-attention, attention to a memory (if any), and a feed-forward layer.
 
-    Each part is a residual branch. The sum of branch and input is normalized, as in the paper. With
-    `norm_first` the branch's input is normalized instead, which makes training more stable.
+    Each part is a residual branch, whose sum with its input is normalized, as in the paper.
 
     Args:
         dim: Number of dimensions of a state.
@@ -48,7 +47,7 @@ class TransformerBlock(nn.Module):
         feed_forward: Number of hidden units (ReLU) of the feed-forward layer.
         dropout: Probability that a value of a branch is zeroed in training, 0 to below 1.
         has_memory: Whether the block attends to a memory, as in a decoder.
-        norm_first: Whether to normalize the input of each branch instead of the sum.
+        norm_first: Whether to normalize the input of each branch instead, for stable training.
 
     Example:
         >>> block = TransformerBlock(8, 2, 16, dropout=0.0, has_memory=False)

@@ -46,7 +46,7 @@ class Pool:
         return self.never is not None or bool((groups[1:] == groups[:-1]).any())
 
     def two_sides(self, allowed: str) -> tuple[Tensor, Tensor] | None:
-        """Split the pool into two halves that are each other's candidates.
+        """Split the pool into two halves. The candidates of one half are the other half.
 
         Args:
             allowed: Which sentences may be negatives, one of `POOLS`.
@@ -97,7 +97,7 @@ class Pool:
             candidates: Sentence indices, any shape that broadcasts with `anchors`.
 
         Returns:
-            True where forbidden, any shape that both arguments broadcast to.
+            True where forbidden, in the shape given by broadcasting.
         """
         return (self.group[candidates] == self._barred(anchors)).any(0)
 

@@ -19,13 +19,13 @@ from paraphrastic_hf.losses.likelihood import blocks
 def cross_entropy_parts(
     logits: Tensor, targets: Tensor, smoothing: float, weights: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute the weighted terms of target and vocabulary. Their sum is the loss.
+    """Compute the smoothed cross-entropy as two weighted terms. Their sum is the loss.
 
     Args:
         logits: Logits of the next token, (tokens, vocab).
         targets: Columns of the target tokens, (tokens,).
         smoothing: Probability that is spread over all tokens, 0 to below 1.
-        weights: Number of vocabulary tokens that each column stands for, (vocab,), at least 1.
+        weights: Number of vocabulary tokens that each column represents, (vocab,), at least 1.
             None for 1 each.
 
     Returns:
@@ -43,7 +43,7 @@ def cross_entropy_parts(
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Both terms, with a hand-written gradient: softmax minus the target distribution.
+    """Both terms of the loss, with a hand-written gradient: softmax minus target distribution.
 
     Probabilities are kept in the type of the logits. Those of the targets are kept in float32,
     because their gradient is p - 1. Stock log_softmax makes a training step 1.4 times as long.

@@ -63,11 +63,7 @@ def register_encoder(model_class: Encoder) -> Encoder:
 
 
 def encoder_class(kind: str) -> type[SentenceEncoderModel]:
-    """Return the encoder class of a kind. A kind `module:Class` is imported and registered.
-
-    Raises:
-        RecipeError: If the class cannot be imported or is not an encoder.
-    """
+    """Return the encoder class of a kind. A kind `module:Class` is imported and registered."""
     if kind in FAMILIES:
         return FAMILIES[kind]
     found: Any = imported(kind, "model.kind")

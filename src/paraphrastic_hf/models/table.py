@@ -131,10 +131,7 @@ class TableModel(SentenceEncoderModel):
     def weighted_sum(self, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
         """Return weighted sums of token vectors, (batch, table_size), with dropout in training.
 
-        Args:
-            ids: (tokens,) ids, texts concatenated.
-            lengths: Number of tokens of each text, (batch,). May be 0.
-            weights: Weight of each token, (tokens,), without gradient.
+        `weights`, (tokens,), get no gradient.
         """
         if not self.training or not self.config.embedding_dropout:
             weights = dropout(weights, self.config.word_dropout, self.training)

@@ -74,7 +74,7 @@ class TrainingJob(Protocol):
         """
 
     def build(self, work: Path) -> ParaphrasticModel:
-        """Return the initial model. Random numbers are already seeded."""
+        """Return the initial model. The random seed is already set."""
 
     def objective(self, model: Any, accelerator: Accelerator) -> Objective:
         """Return the training objective."""

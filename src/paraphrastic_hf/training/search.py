@@ -81,7 +81,7 @@ def tune(
 ) -> list[Trial]:
     """Train models with settings from a grid. Write the best recipe and model to `output`.
 
-    The same call resumes an interrupted search, and repeats failed trials. Its grid may have
+    The same call resumes an interrupted search, and repeats failed trials. The grid may then have
     additional values.
 
     Args:
@@ -218,8 +218,8 @@ def _open_study(output: Path, grid: Grid) -> Any:
             if not is_known or trial.params.keys() != space.keys():
                 raise RecipeError(
                     f"{output} contains trials of another grid, such as "
-                    f"{_listed(trial.params)}. Use the keys of that grid with at least all its "
-                    "values, or another --output."
+                    f"{_listed(trial.params)}. Use all keys and values of that grid, or another "
+                    "--output."
                 )
         study = optuna.create_study(
             storage=storage, study_name=str(len(names)), direction="maximize"
@@ -313,7 +313,7 @@ def _run(
 
 
 def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) -> None:
-    """Move the best model to `best/`, and remove all others except failed runs."""
+    """Move a trial's model to `best/` if it is the best, else remove it unless the run failed."""
     folder = output / "trials" / _digest(trial.settings)
     if not is_best:
         if trial.score is not None:

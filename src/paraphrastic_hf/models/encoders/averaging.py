@@ -79,11 +79,7 @@ class AveragingModel(TableModel):
         config: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Load as in transformers. A packed table is converted to float32.
-
-        Raises:
-            OSError: If the weights file is missing, or its table does not fit the config.
-        """
+        """Load as in transformers. A packed table is converted to float32."""
         name = pretrained_model_name_or_path
         where = {key: kwargs[key] for key in HUB_OPTIONS if key in kwargs}
         is_given = name is None or kwargs.get("state_dict") is not None

@@ -92,12 +92,7 @@ class CharagramModel(TableModel):
 
 
 def is_first(ids: Tensor, lengths: Tensor) -> Tensor:
-    """Return whether each token is the first occurrence of its id in its text, (tokens,).
-
-    Example:
-        >>> is_first(torch.tensor([5, 5, 5, 7]), torch.tensor([2, 2])).tolist()
-        [True, False, True, True]
-    """
+    """Return whether each token is the first occurrence of its id in its text, (tokens,)."""
     text = torch.repeat_interleave(lengths)
     key = text * (int(ids.max()) + 1 if len(ids) else 1) + ids
     order = torch.argsort(key, stable=True)

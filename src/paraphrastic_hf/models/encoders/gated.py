@@ -66,7 +66,7 @@ class GatedModel(TableModel):
     """A GRAN, or two GRANs that read in opposite directions (Wieting and Gimpel, 2017, 3.1).
 
     As in the paper, GRAN-3 and GRAN-4 divide the last a_t by the length. GRAN-5 averages. In the
-    released code, all three return the last a_t.
+    released code, GRAN-3 to GRAN-5 return the last a_t.
 
     Example:
         >>> model = GatedModel(GatedConfig(vocab_size=10, hidden_size=4))

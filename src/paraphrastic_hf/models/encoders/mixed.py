@@ -134,7 +134,7 @@ class MixedModel(SentenceEncoderModel):
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
-        """Yield each part, its own ids renumbered from 0, and their mask."""
+        """Yield each part with its ids, renumbered from 0, and their mask."""
         first = 0
         for part in self._models():
             last = first + part.config.vocab_size

@@ -81,7 +81,7 @@ class RecurrentConfig(TableConfig):
         if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
             raise ValueError(
                 f"activation of an RNN must be tanh or relu, got {self.activation!r}. For a "
-                "linear one set cell to identity_rnn"
+                "linear recurrence set cell to identity_rnn"
             )
         if self.cell != "identity_rnn":
             return

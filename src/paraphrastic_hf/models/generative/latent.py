@@ -176,21 +176,13 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return str(self.config.variable)
 
     def read_variable(self, name: str) -> None:
-        """Make the posterior mean of this variable the embedding. Saving keeps this setting.
-
-        Raises:
-            ValueError: If the model has no such variable.
-        """
+        """Make the posterior mean of this variable the embedding. Saving keeps this setting."""
         if name not in self.variables():
             raise ValueError(f"variable must be one of {', '.join(self.variables())}, got {name!r}")
         self.config.variable = name
 
     def reading(self, name: str) -> Self:
-        """Return an encoder of another variable that shares this model's weights.
-
-        Raises:
-            ValueError: If the model has no such variable.
-        """
+        """Return an encoder of another variable that shares this model's weights."""
         other = copy.copy(self)
         other.__dict__.pop("forward", None)  # accelerate's wrapper would run the original model
         other.config = copy.copy(self.config)
@@ -199,13 +191,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return other
 
     def posterior(self, variable: str, ids: Tensor, lengths: Tensor) -> Gaussian:
-        """Return the posterior of a variable for each text.
+        """Return the posterior of a variable for each text. An empty text gets mean 0.
 
-        Args:
-            variable: One of `variables`.
-            ids: (tokens,) ids with end marks, texts concatenated.
-            lengths: Number of tokens of each text, (batch,), on any device. An empty text gets
-                mean 0.
+        `ids`, (tokens,), are concatenated texts with end marks. `lengths`, (batch,), may be on any
+        device.
         """
         inference = self.encoder_of(variable)
         padding = Padding.of(lengths, ids.device)
@@ -299,12 +288,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     ) -> int:
         """Return the side of a pair, 0 or 1, from which a variable is inferred.
 
-        For a semantic variable that is inferred from both sides, return the first side.
-
-        Args:
-            variable: One of `variables`.
-            languages: Language of each side of the pair.
-            tasks: Tasks that read the variable. None for all tasks between the languages.
+        For a semantic variable that is inferred from both sides, return the first side. `tasks` are
+        the tasks that read the variable, by default all tasks between the languages.
         """
         if variable != SEMANTIC:
             return languages.index(variable)
@@ -591,11 +576,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return logits, None if use_cache is False else cache
 
     def named_task(self, task: str | None) -> str:
-        """Return `task`, or by default the first task, with a warning if there are several.
-
-        Raises:
-            ValueError: If the model has no such task.
-        """
+        """Return `task` if the model has it. If None, return the first task and warn of others."""
         tasks = self.tasks()
         if task is None and len(tasks) > 1:
             logger.warning_once("task is not set. Using the first of %s", ", ".join(tasks))
@@ -608,7 +589,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
 
 class VariableReader(nn.Module):
-    """Encoder for `generate`. A list hides the model from torch, which would register it."""
+    """Encoder for `generate`. It keeps the model in a list, so that torch does not register it."""
 
     main_input_name = "input_ids"
 
@@ -623,14 +604,7 @@ class VariableReader(nn.Module):
         task: str | None = None,
         **kwargs: Any,
     ) -> BaseModelOutput:
-        """Return the variables that a task writes from, (batch, 1, latent).
-
-        Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 for a token.
-            task: One of the model's `tasks`, by default the first.
-            **kwargs: Ignored.
-        """
+        """Return the variables that a task reads, (batch, 1, latent)."""
         model = self._model[0]
         latent = model.latent_of(model.named_task(task), input_ids, attention_mask)
         return BaseModelOutput(last_hidden_state=latent[:, None])

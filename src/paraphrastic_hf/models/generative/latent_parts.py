@@ -63,7 +63,7 @@ class LatentConfig(PreTrainedConfig):
             the means.
         adds_average: Whether to add the average token vector (SP, 5.1.1), times the square root of
             `state_size`, to the mean of the semantic variable. The encoder then starts with output
-            0. Needs `state_size` equal to `hidden_size`. In no paper.
+            0. Needs `state_size` equal to `hidden_size`. Not in the papers.
         variable: Variable whose posterior mean is the embedding, `semantic` or a language.
         is_centered: Whether a vector is subtracted from semantic embeddings
             (`LatentModel.center_on`).
@@ -188,7 +188,7 @@ class SharedInference:
 
 @dataclass(frozen=True)
 class Purpose:
-    """A shared encoder for the variable of `language`, an index, or `semantic` if None."""
+    """Shared encoder that infers the variable of `language` (an index), or `semantic` if None."""
 
     shared: SharedEncoder | AverageEncoder
     language: int | None
@@ -214,7 +214,7 @@ def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
 
 
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
-    """Return a decoder for `latent` dimensions, with `starts` start tokens after the vocabulary."""
+    """Return a decoder of `latent` dimensions, with `starts` start tokens after the vocabulary."""
     shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
     if config.decoder_kind == "lstm":
         return LstmDecoder(config.vocab_size, config.width, latent, **shared)

@@ -49,9 +49,9 @@ class MGTConfig(LatentConfig):
         reconstructs: Whether the model also reconstructs each language.
         has_language_variables: Whether each language has a variable, which only reconstruction
             reads.
-        has_translation_scorer: Whether translation has an output layer without inputs for a
-            language variable. If False, it uses the other output layer, with zeros for the
-            language variable.
+        has_translation_scorer: Whether translation has a separate output layer. If False,
+            translation and reconstruction share one, and translation sets the language variable to
+            zeros.
 
     Example:
         >>> MGTConfig(vocab_size=100, hidden_size=32, languages=["en", "fr", "de"]).latent_at
@@ -84,8 +84,8 @@ class MGTConfig(LatentConfig):
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(
-                "has_translation_scorer needs reconstructs. Without it the decoder's own "
-                "output layer is used for translations only"
+                "has_translation_scorer needs reconstructs. A model that only translates has a "
+                "single output layer"
             )
 
 

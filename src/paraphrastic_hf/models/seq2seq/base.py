@@ -43,7 +43,6 @@ class DecoderInputs(NamedTuple):
     """Inputs of one pass of a decoder.
 
     Attributes:
-        ids: (batch, seq), decoder input ids.
         is_token: (batch, source), False for padding of the source.
         cache: Self-attention cache with the states of earlier steps, or None.
         returned: Cache to return, the object that transformers passed, or None.
@@ -115,7 +114,7 @@ def scored(
     return_dict: bool | None,
     loss: Tensor | None = None,
 ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-    """Return the output of `forward`, with the cross-entropy of `labels` unless `loss` is given."""
+    """Return the output of `forward`. If `loss` is None, compute it from the labels."""
     if labels is not None and logits is not None:
         predicted = logits.flatten(0, -2).float()
         loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)

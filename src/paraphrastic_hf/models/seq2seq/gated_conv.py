@@ -245,6 +245,6 @@ def _embed(table: nn.Embedding, positions: nn.Embedding, ids: Tensor, places: Te
     if places.numel() and int(places.max()) >= most:
         raise ValueError(
             f"A text has {int(places.max()) + 1:,} tokens, more than the model's {most:,} "
-            "positions. Shorten it, or train a model with more (model.positions)"
+            "positions. Shorten the text, or train a model with more model.positions"
         )
     return table(ids) + positions(places)

@@ -262,11 +262,8 @@ class ParaphraserModel(Seq2SeqModel):
 def _mixed(scores: Tensor, gate: Tensor, weights: Tensor, source_ids: Tensor) -> Tensor:
     """Return ln(g p_copy + (1 - g) p_vocab), (*places, vocab), for a copy probability g.
 
-    Args:
-        scores: Vocabulary logits, (*places, vocab).
-        gate: Logit of g, (*places, 1).
-        weights: Attention to the source, (*places, source).
-        source_ids: Source tokens, (batch, source) or (places, source).
+    `scores` are vocabulary logits, (*places, vocab), `gate` is the logit of g, (*places, 1), and
+    `weights` are the attention to `source_ids`, (*places, source).
     """
     base = scores.float().log_softmax(-1) + F.logsigmoid(-gate.float())
     ids = source_ids if weights.dim() == 2 else source_ids[:, None].expand(weights.shape)

@@ -130,15 +130,7 @@ class TemplateEncoder(SourceEncoder):
         return found
 
     def read_template(self, template_ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the states of a template's tokens, (batch, template, hidden).
-
-        Args:
-            template_ids: (batch, template) ids.
-            mask: (batch, template), 1 for a token. All ones if None.
-
-        Raises:
-            ValueError: If an id is not in the template vocabulary.
-        """
+        """Return the states of a template's tokens, (batch, template, hidden)."""
         most = self.template_table.num_embeddings
         if template_ids.numel() and int(template_ids.max()) >= most:
             raise ValueError(

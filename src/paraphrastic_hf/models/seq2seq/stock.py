@@ -51,7 +51,6 @@ class TrainedStock:
     Attributes:
         stock_class: transformers' class that is saved.
         scores_padding: Whether training scores the last row of the table, Marian's padding.
-        generation_config: Generation settings.
     """
 
     stock_class: ClassVar[Any]
@@ -112,11 +111,6 @@ class FastLinear(Dense):
     dropout = 0.0
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return x W' + b, (*places, output).
-
-        Args:
-            input: x, (*places, input).
-        """
         return dropout(super().forward(input), self.dropout, self.training)
 
 

@@ -107,14 +107,7 @@ class SupervisedModel(ParaphrasticModel):
 
 
 class Head(nn.Module):
-    """Dropout, a layer of sigmoid units, and a linear layer.
-
-    Args:
-        size: Number of inputs.
-        units: Number of sigmoid units, or 0 for no sigmoid layer.
-        outputs: Number of outputs.
-        probability: Dropout probability.
-    """
+    """Dropout, a layer of sigmoid units (unless `units` is 0), and a linear layer."""
 
     def __init__(self, size: int, units: int, outputs: int, probability: float) -> None:
         super().__init__()
@@ -123,11 +116,6 @@ class Head(nn.Module):
         self.probability = probability
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the outputs of the last layer, (batch, outputs).
-
-        Args:
-            features: Features of each text or pair, (batch, size).
-        """
         features = dropout(features, self.probability, self.training)
         if self.hidden is not None:
             features = torch.sigmoid(self.hidden(features))
@@ -142,23 +130,17 @@ def pair_features(
 ) -> Tensor:
     """Return the features [h_L * h_R; |h_L - h_R|] of each pair of texts, (batch, 2 dim).
 
-    Args:
-        encoder: Any encoder of this package.
-        input_ids: (batch, seq), the ids of a pair's two texts, concatenated.
-        attention_mask: (batch, seq), 1 for a token. All ones if absent.
-        token_type_ids: (batch, seq), 0 for tokens of the first text and 1 for the second.
-
-    Raises:
-        ValueError: If `token_type_ids` is missing.
+    `input_ids`, (batch, seq), contain both texts of a pair. `token_type_ids` is 0 for tokens of the
+    first text and 1 for the second.
     """
     if token_type_ids is None:
         raise ValueError(
-            "token_type_ids are missing, which separate the texts of a pair. Call the "
-            "tokenizer with two texts"
+            "token_type_ids are missing. They separate the texts of a pair. Call the tokenizer "
+            "with two texts"
         )
     if len(token_type_ids) and not token_type_ids.any():
         logger.warning_once(
-            "No row has a second text (token_type_ids are all 0), so it is treated as empty. "
+            "No row has a second text (token_type_ids are all 0). Second texts count as empty. "
             "Call the tokenizer with two texts"
         )
     if attention_mask is None:

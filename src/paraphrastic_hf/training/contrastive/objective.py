@@ -178,7 +178,7 @@ class ContrastiveObjective:
         return self._epoch[1:]
 
     def _texts(self, sentences: np.ndarray, epoch: int, step: int) -> Ragged:
-        """Return the token ids of sentences, scrambled where the epoch's mask says so."""
+        """Return the token ids of sentences. Sentences in the mask of `_plan` are scrambled."""
         if not self.arguments.scramble:
             return self.corpus.sentences.select(sentences, self.max_length)
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)

@@ -23,7 +23,7 @@ class ContrastiveTraining(OptimizationArguments):
         10, help="passes over the data (0: save the untrained model)", at_least=0, at_most=1_000_000
     )
     batch_size: int = argument(
-        128, help="number of pairs per mini-batch (default: at-scale release)", at_least=1
+        128, help="number of pairs per mini-batch (value of the at-scale release)", at_least=1
     )
     mega_batch: int = argument(
         60,
@@ -154,12 +154,12 @@ class ContrastiveTraining(OptimizationArguments):
         if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
             raise RecipeError(
                 "training.scramble_swaps and scramble_sides need training.scramble above 0. Set "
-                "it (1: every sentence), or remove them"
+                "training.scramble, such as 1 (every sentence), or remove these two keys"
             )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
-                "training.lambda_w penalizes the tables that training.freeze keeps. Remove one "
-                "of them"
+                "training.lambda_w penalizes token tables, which training.freeze keeps unchanged. "
+                "Remove one of the two keys"
             )
 
 

@@ -97,7 +97,7 @@ def _cut(
     max_examples: int,
     random: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Divide ordered examples into batches, then shuffle these. `lengths`: (examples, sides)."""
+    """Divide ordered examples into batches in random order. `lengths`: (examples, sides)."""
     batches, start, longest = [], 0, [0] * lengths.shape[1]
     for place, sides in enumerate(lengths[order].tolist()):
         longest = list(map(max, longest, sides))

@@ -44,7 +44,7 @@ class Bitexts:
         return cls(languages, sides, bitext)
 
     def select(self, chosen: np.ndarray) -> Bitexts:
-        """Return the pairs with some indices, or where a mask is true."""
+        """Return the pairs that indices or a mask select."""
         return replace(self, sides=self.sides[chosen], bitext=self.bitext[chosen])
 
     def grouped(self) -> dict[tuple[str, str], np.ndarray]:

@@ -32,17 +32,7 @@ Column = np.ndarray | Ragged
 
 
 def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[str, Any]) -> None:
-    """Write named columns and metadata to a folder, which is replaced atomically.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp()) / "corpus"
-        >>> texts = Ragged.from_lists([[5, 6], [7]])
-        >>> write_columns(folder, {"text": texts, "score": np.array([0.5, 1.0])}, {"seed": 1})
-        >>> columns, meta = read_columns(folder)
-        >>> columns["text"][0].tolist(), columns["score"].tolist(), meta
-        ([5, 6], [0.5, 1.0], {'seed': 1})
-    """
+    """Write named columns and metadata to a folder, which is replaced atomically."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with replacing(directory) as partial:
         partial.mkdir()
@@ -148,7 +138,7 @@ class PairCorpus:
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
         """Return the pairs of an epoch, as the index of each pair's first sentence.
 
-        Sources in `swaps` start with either sentence of a pair. Its partner has the index XOR 1.
+        If a source swaps sides, this may be either sentence. Its partner has the index XOR 1.
         """
         random = np.random.default_rng([seed, epoch])
         order = seen_in_epoch(self.source, self.weights, random, in_file_order)
@@ -211,7 +201,7 @@ def build_corpus(
 ) -> PairCorpus:
     """Tokenize all pairs, write them to `directory` and memory-map them.
 
-    Pairs with a side without known tokens are left out, with a warning.
+    A pair is left out, with a warning, if a side has no known token.
     """
     languages = sorted({name for item in sources for name in item.source.languages or ()})
     parts, language, number_of, lemmas = [], [], [], []

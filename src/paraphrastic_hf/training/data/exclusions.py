@@ -18,8 +18,8 @@ def exclusions(
 
     * `duplicates`: a group contains all sentences with equal ids.
     * `clusters`: a group contains all sentences that a chain of pairs connects.
-    * `partners`: as `duplicates`. In addition, a group bars the groups of its sentences' partners.
-      With `lemmas`, it also bars sentences that equal the lemmas of a partner (thesis, 3.5.1).
+    * `partners`: as `duplicates`. In addition, partners of a group's sentences are never negatives
+      of the group. Nor are sentences that equal the `lemmas` of a partner (thesis, 3.5.1).
 
     Args:
         sentences: Token ids. Pair i consists of sentences 2i and 2i + 1.
@@ -27,7 +27,8 @@ def exclusions(
         lemmas: Token ids of each sentence's lemmas, for `partners_and_lemmas`.
 
     Returns:
-        The group of each sentence, (2N,) int64, and the groups that each group bars, or None.
+        The group of each sentence, (2N,) int64. For each group, other groups that are never
+        negatives of it, or None.
     """
     keys = _keys(sentences)
     if exclude == "duplicates":

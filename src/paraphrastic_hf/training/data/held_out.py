@@ -28,8 +28,8 @@ HeldOut = dict[str, list[Pair]]
 def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut]:
     """Hold out sentence pairs of each language pair.
 
-    Return the sources without pairs that share a sentence with a held-out pair, ignoring case, and
-    the held-out pairs by language pair, such as `en-fr`.
+    Return the remaining sources, and the held-out pairs by language pair, such as `en-fr`. Pairs
+    that share a sentence with a held-out pair, ignoring case, are removed from the sources.
     """
     bitext: dict[str, dict[Pair, None]] = {}
     for item in sources:
@@ -77,7 +77,7 @@ def read_held_out(work: Path) -> HeldOut:
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
-    """Yield the language pair, such as `en-fr`, the sides in its order, and the index."""
+    """Yield each pair's language pair, such as `en-fr`, its sides in that order, and its index."""
     first, second = item.source.languages or ("", "")
     if first == second:
         return

@@ -1,4 +1,4 @@
-"""Base class of objectives that train on batches with about the same number of tokens."""
+"""Base class of objectives whose batches have about the same number of tokens."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Share:
     """One process's share of a batch.
 
     Attributes:
-        examples: Indices of the examples to compute, (count,). A process without examples computes
-            one example of another process, because all processes must take part in every step.
-        size: Number of examples that count in the loss. It is 0 for a process without examples.
+        examples: Indices of the examples, (count,). A process without examples computes an example
+            of another process, because all processes must take part in every step.
+        size: Number of examples that count in the loss, 0 for a process without examples.
     """
 
     examples: np.ndarray
@@ -30,7 +30,7 @@ class Share:
 
 
 class TokenBatchObjective(Generic[Arguments]):
-    """Base of objectives that train on batches of similar lengths, `accumulate` batches per step.
+    """Base of objectives with batches of similar lengths, `accumulate` batches per step.
 
     Args:
         lengths: Length of each example in tokens, (examples,) or (examples, sides).
@@ -55,7 +55,7 @@ class TokenBatchObjective(Generic[Arguments]):
         return len(self.lengths)
 
     def steps(self, epoch: int) -> int:
-        """Return the number of steps in the first epoch. Other epochs may differ by a few steps."""
+        """Return the number of steps in the first epoch. Others may differ by a few steps."""
         return self._steps
 
     def next_batches(self, epoch: int, position: int, steps: int = 1) -> list[np.ndarray]:
@@ -71,7 +71,7 @@ class TokenBatchObjective(Generic[Arguments]):
         return Share(own if len(own) else batch[:1], len(own))
 
     def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the batches of an epoch, and how many examples of the epoch precede each batch."""
+        """Return the batches of an epoch, and the number of examples before each batch."""
         if self._epoch is None or self._epoch[0] != epoch:
             plan = self._planner(
                 self.lengths,

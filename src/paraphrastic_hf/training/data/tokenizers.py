@@ -38,7 +38,7 @@ def train_tokenizers(
     seed: int,
     data_root: str | Path | None = None,
 ) -> TextTokenizer:
-    """Train the tokenizer of an encoder. For several encoders, combine a tokenizer of each."""
+    """Train the tokenizer of an encoder, or for several encoders a combination of tokenizers."""
     trained = [
         train_tokenizer(
             encoder.tokenizer,
@@ -102,7 +102,7 @@ def train_tokenizer(
 
 
 def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None) -> TextTokenizer:
-    """Return the tokenizer of the model `from_model`, with the recipe's marks if it has none."""
+    """Return the tokenizer of `from_model`. Add the recipe's marks if it has no marks."""
     name = str(arguments.from_model)
     tokenizer = load_start(name, data_root).tokenizer
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer

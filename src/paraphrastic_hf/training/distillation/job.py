@@ -106,7 +106,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         if wanted > vectors.shape[1]:
             raise RecipeError(
                 f"The student has {wanted} dimensions, but its teachers have {vectors.shape[1]}. "
-                "Lower model.hidden_size to that"
+                f"Lower model.hidden_size to {vectors.shape[1]}"
             )
         return narrowed(vectors, wanted)
 

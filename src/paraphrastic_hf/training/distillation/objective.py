@@ -76,7 +76,7 @@ class DistillationCorpus:
 def make_examples(
     sources: Sequence[SourcePairs], teachers: Sequence[Sequence[str]], learns: Sequence[str]
 ) -> list[DistillationExample]:
-    """Return the distinct sentences of the pairs, and for each the text that a teacher reads.
+    """Return the distinct sentences of the pairs, with the text that each teacher reads.
 
     Args:
         teachers: Languages that each teacher reads.

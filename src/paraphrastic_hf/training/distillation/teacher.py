@@ -105,7 +105,7 @@ def teacher_vectors(
 
 
 def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
-    """Concatenate vectors of several teachers, so that cosines are weighted means.
+    """Concatenate the vectors of teachers. A cosine is then the weighted mean of their cosines.
 
     Args:
         vectors: Unit vectors of each teacher, (texts, dim).
@@ -163,8 +163,8 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, director
     own["identity"] = stamp or said  # without a stamp, the teacher no longer exists
     if {**begun, "identity": said} != own:
         raise CheckpointError(
-            f"{directory} has vectors of other texts, or of another teacher than {teacher.model} "
-            "with these settings. Use another folder, or remove this one"
+            f"{directory} has vectors of other texts, another teacher than {teacher.model}, or "
+            "other settings. Use another folder, or remove this folder"
         )
     directory.mkdir(parents=True, exist_ok=True)
     write_json(path, own)

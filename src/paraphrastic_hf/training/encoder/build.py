@@ -40,7 +40,7 @@ def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
     if recipe.keeps_tables and is_table:
         raise RecipeError(
             f"training.freeze tables leaves nothing to train in start ({recipe.start}), an "
-            "average of token vectors. Remove it"
+            "average of token vectors. Remove training.freeze"
         )
 
 

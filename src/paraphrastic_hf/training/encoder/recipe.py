@@ -134,11 +134,13 @@ class EncoderRecipe:
             raise must_be("finish.dimension", dimension, "from 1 to model.hidden_size")
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
-            raise RecipeError(f"start ({self.start}) excludes parts. Remove one of them")
+            raise RecipeError(
+                f"start ({self.start}) and parts exclude each other. Remove one of them"
+            )
         if not self.parts and self.combine != "concatenate":
             raise RecipeError(f"combine ({self.combine}) needs parts. Add parts or remove it")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError("parts exclude tokenizer and model. Move them into each of the parts")
+            raise RecipeError("parts exclude tokenizer and model. Move these two into each part")
 
     @property
     def encoders(self) -> list[EncoderArguments]:

@@ -49,13 +49,15 @@ class TokenizerArguments:
     )
     character_coverage: float = argument(
         0.995,
-        help="sentencepiece: share of the text's characters to cover (default: at-scale release)",
+        help="sentencepiece: share of the text's characters to cover (value of the at-scale "
+        "release)",
         above=0,
         at_most=1,
     )
     input_sentence_size: int = argument(
         10_000_000,
-        help="sentencepiece: maximum number of training lines, sampled (default: at-scale release)",
+        help="sentencepiece: maximum number of training lines, sampled (value of the at-scale "
+        "release)",
         at_least=0,
         at_most=MOST_ENTRIES,
     )
@@ -213,8 +215,8 @@ class ModelArguments:
     )
     presence: bool | None = argument(
         None,
-        help="charagram: true: count each distinct n-gram once (released code). false: count all "
-        "occurrences (thesis 3.6.2)",
+        help="charagram: count each distinct n-gram once (true, released code) or every occurrence "
+        "(false, thesis 3.6.2)",
     )
     filter_widths: list[int] | None = size_argument(
         None, help="char_cnn: filter widths in tokens (default: [2, 3, 4])"
@@ -251,6 +253,6 @@ def refuse_beside_start(
     )
     if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
         raise RecipeError(
-            f"start ({start}) has its own tokenizer and encoder. Remove the keys of tokenizer "
-            "and of model, except embedding_dropout and word_dropout"
+            f"start ({start}) already has a tokenizer and an encoder. Remove all keys of tokenizer "
+            "and model except embedding_dropout and word_dropout"
         )

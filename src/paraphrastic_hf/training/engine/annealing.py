@@ -69,7 +69,7 @@ class Annealing:
 
 
 class AnnealedObjective:
-    """Base of objectives with an annealed learning rate, whose state checkpoints save."""
+    """Base of objectives with an annealed learning rate. Checkpoints save its state."""
 
     annealing: Annealing
 

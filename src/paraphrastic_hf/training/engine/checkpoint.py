@@ -93,7 +93,7 @@ def load_latest(
 
 
 def _load(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Load weights from `weights_of`, and restore the names of tied weights."""
+    """Load the result of `weights_of`, which has only one name for tied weights."""
     sources = {name: weights[it] for name, it in _ties(model).items() if it in weights}
     model.load_state_dict({**weights, **sources})
 

@@ -19,11 +19,6 @@ class Interruption:
 
     Attributes:
         signal: Number of the received signal, or None.
-
-    Example:
-        >>> with Interruption() as interruption:
-        ...     interruption.signal is None
-        True
     """
 
     def __init__(self, is_wanted: bool = True) -> None:

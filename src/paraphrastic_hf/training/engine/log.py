@@ -17,7 +17,6 @@ class TrainingLog:
     Args:
         step: Number of steps so far. Lines of later steps, from a killed run, are removed.
         state: Unwritten losses from the checkpoint.
-        is_main: Whether this process writes the log.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
 
 
 def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield every model and other weight file that a recipe names, as dotted key and name.
+    """Yield the dotted key and the name of every model and weight file that a recipe names.
 
     Example:
         >>> from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe

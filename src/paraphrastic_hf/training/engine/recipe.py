@@ -30,7 +30,7 @@ class DatasetArguments:
     config: str | None = argument(
         None, help="configuration of the corpus (default: its first configuration)"
     )
-    split: str = argument("train", help="split")
+    split: str = argument("train", help="split of the corpus")
     data_dir: str | None = argument(
         None,
         help="folder with the official files (default: the data root, else they are downloaded)",
@@ -54,9 +54,9 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset, also as "
-        ".gz, .xz or .bz2. Relative to the data root, else to the working folder. A path that "
-        "begins with ./ is looked up in the working folder first",
+        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset. "
+        "Compressed files (.gz, .xz, .bz2) are allowed. A path is relative to the data root, else "
+        "to the working folder. With ./ at its start, the working folder comes first",
     )
     dataset: DatasetArguments | None = argument(
         None, help="corpus to use instead of a path, such as {name: multi30k, config: en-fr}"
@@ -281,7 +281,7 @@ def refuse_keys_of_others(
 
 
 def check_place(source: Any, name: str) -> None:
-    """Raise an error unless a source has a path or a dataset, and two columns or none."""
+    """Raise an error unless a source has either path or dataset, and no or two columns."""
     if source.columns is not None and len(source.columns) != 2:
         raise must_be(f"columns of {name}", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):

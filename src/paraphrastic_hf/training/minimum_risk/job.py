@@ -232,7 +232,7 @@ def _freeze_banned_rows(model: Any) -> None:
 def _freeze_unused(
     model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
 ) -> None:
-    """Freeze parameters without a gradient, or not saved, such as sinusoidal positions.
+    """Freeze parameters that get no gradient or are not saved, such as sinusoidal positions.
 
     Otherwise several processes would wait for their gradients at each step.
     """
@@ -265,7 +265,7 @@ def _hold_out(
 
 
 def _save(translator: Translator, output: Path) -> None:
-    """Write the model directory through a subfolder. The weights are moved last."""
+    """Write the model directory. Files are moved there from a subfolder, the weights last."""
     staged = output / "model.part"
     remove(staged)
     staged.mkdir(parents=True)

@@ -102,7 +102,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         self._has_logged = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield the next steps. The current weights generate the candidates of all of them."""
+        """Yield the next steps. The current weights generate the candidates of all these steps."""
         ahead = self.next_batches(epoch, position, self.every)
         world, size = self.accelerator.num_processes, self.arguments.accumulate
         shares = [self.share(batch) for batch in ahead]
@@ -124,7 +124,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
             yield Step(batches, pairs)
 
     def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
-        """Return risk and likelihood of a batch, weighted so that a step's sums are its means."""
+        """Return risk and likelihood of a batch, weighted so that sums over a step are means."""
         args, lists = self.arguments, batch.lists
         sources, references = self.pairs.lists(batch.own)
         candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]

@@ -169,7 +169,7 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     cost_scale: float = argument(
         100.0,
-        help="factor of the costs in the loss (default: released code)",
+        help="factor of the costs in the loss (value of the released code)",
         above=0,
     )
     probability: str = argument(

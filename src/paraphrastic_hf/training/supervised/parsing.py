@@ -90,7 +90,7 @@ class TreeExamples:
 
 
 class Parsing:
-    """Task `task.kind: parsing`: constituency trees of sentences."""
+    """Task of predicting the constituency tree of a sentence (`task.kind: parsing`)."""
 
     measure = "f1"
 

@@ -174,8 +174,8 @@ class SupervisedRecipe:
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="new encoders, such as one of character n-grams, whose vectors are concatenated with "
-        "those of `start`",
+        help="new encoders, such as one of character n-grams. Their vectors are concatenated with "
+        "the vectors of `start`",
     )
     head: HeadArguments = argument(
         HeadArguments(), help="layers on top of sentence or word vectors"

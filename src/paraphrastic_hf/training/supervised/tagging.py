@@ -76,7 +76,7 @@ class TagExamples:
 
 
 class Tagging:
-    """Task `task.kind: tagging`: a tag for every word."""
+    """Task of predicting a tag for every word (`task.kind: tagging`)."""
 
     measure = "accuracy"
 

@@ -48,7 +48,7 @@ class Examples(Protocol):
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Return the rows of an epoch, in the order of its batches. `order` is random."""
+        """Return the rows of an epoch in the order of its batches. `order` shuffles the rows."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None

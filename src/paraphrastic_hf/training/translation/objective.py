@@ -79,8 +79,8 @@ def seq2seq_inputs(
             sentences are the targets, in the order of the templates.
 
     Returns:
-        Arguments of the model, and the tokens to predict, (tokens,). `logits_at` masks their
-        positions.
+        Arguments of the model, and the tokens to predict, (tokens,). The argument
+        `logits_at` is True at their positions.
     """
     source, source_mask = sentences.padded(sides[:, 0])
     target, target_mask = sentences.padded(sides[:, 1])
