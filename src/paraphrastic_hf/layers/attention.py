@@ -305,7 +305,7 @@ def lstm_cell(gates: Tensor, cell: Tensor) -> State:
 
 
 class _Cell(torch.autograd.Function):
-    """LSTM step. Autograd would record ten small operations instead."""
+    """LSTM step as one operation, where autograd would record ten small operations."""
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, cell: Tensor) -> Any:

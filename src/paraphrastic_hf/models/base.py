@@ -131,7 +131,7 @@ class ParaphrasticModel(PreTrainedModel):
 
 
 class SentenceEncoderModel(ParaphrasticModel):
-    """Base class of sentence encoders. Subclasses define `token_states` or `embed_flat`."""
+    """Base class of sentence encoders. Subclasses define `token_states`."""
 
     ignores_order: ClassVar[bool] = False  # whether the order of tokens is irrelevant
     tokenizer_kinds: ClassVar[tuple[str, ...]] = ()  # tokenizers allowed in recipes, () for all

@@ -1,6 +1,6 @@
 """Base of encoders that read one table of token vectors (thesis, 3.1.2).
 
-They read texts as concatenated tokens without padding. A family defines `pool_rows`, and `states`
+They read texts as concatenated tokens without padding. A family overrides `pool_rows`, `states`
 or `states_of`.
 """
 
@@ -21,7 +21,7 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 
 @strict
 class TableConfig(PreTrainedConfig):
-    """Settings of every encoder with one table.
+    """Settings of every encoder with one table of token vectors.
 
     Args:
         vocab_size: Rows of the table, including row 0 for padding.
@@ -55,7 +55,7 @@ class TableConfig(PreTrainedConfig):
 
 
 class TableModel(SentenceEncoderModel):
-    """Base class of encoders with one table."""
+    """Base class of encoders with one table of token vectors."""
 
     def __init__(self, config: TableConfig) -> None:
         super().__init__(config)

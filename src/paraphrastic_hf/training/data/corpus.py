@@ -313,7 +313,7 @@ def hold_out_pairs(
 
 
 def _column(values: Sequence[str], tokenizer: TextTokenizer) -> Column:
-    """Convert a column to numbers if no value is another text, else to token ids."""
+    """Convert a column to numbers if all values are numbers or missing, else to token ids."""
     try:
         return np.array([float(value) if value else np.nan for value in values], np.float32)
     except ValueError:

@@ -63,7 +63,7 @@ def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = T
 
 
 def keep_stamp(stamp: Stamp, work: Path, fix: str | None = None) -> None:
-    """Write a stamp to a folder of tokenized text. Raise an error if it has a different stamp.
+    """Write a stamp to a folder of tokenized text, which must not have a different stamp.
 
     `fix` is advice in the message. None advises to remove the folder.
     """
