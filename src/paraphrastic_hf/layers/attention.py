@@ -1,4 +1,4 @@
-"""Multi-head attention, to the same sequence or to another one (Vaswani et al., 2017; thesis, 5.4).
+"""Multi-head attention within a sequence or to another (Vaswani et al., 2017; thesis, 5.4).
 
 Attention weights have no dropout: torch's fused CPU kernel does not support it.
 """
@@ -17,7 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from paraphrastic_hf.layers.product import Dense
 
-LONGEST = 128  # keys. With more, the fused kernel is faster in bfloat16 too
+LONGEST = 128  # keys. With more keys, the fused kernel is faster in bfloat16 too
 
 
 def attend(
@@ -29,14 +29,10 @@ def attend(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """Compute softmax(scale Q K') V with the faster of two methods.
+    """Compute softmax(scale Q K') V with torch's fused kernel or with matrix products.
 
-    A query that may attend to nothing gets zeros.
-
-    The default is torch's fused kernel. Training in bfloat16 on a CPU uses batched matrix products,
-    because there the kernel's backward pass starts one product per head and sentence. That is seven
-    times slower for sentences of ten to twenty tokens. Unlike the kernel, the products round Q K'
-    to eight binary digits.
+    Training in bfloat16 on a CPU uses matrix products. There they are up to seven times faster, but
+    they round Q K' to bfloat16. A query that may not attend to any key gets zeros.
 
     Args:
         queries: Q, (batch, heads, seq, size).
@@ -44,8 +40,8 @@ def attend(
         values: V, (batch, heads, keys, size).
         mask: True where a query may attend, broadcast to (batch, heads, seq, keys). None allows
             everything.
-        is_causal: Hide keys after the query's own. Needs as many keys as queries and no mask.
-        scale: Factor of Q K'. 1 / sqrt(size) if None.
+        is_causal: Hide keys after the query's position. Needs as many keys as queries and no mask.
+        scale: Factor of Q K', 1 / sqrt(size) if None.
 
     Returns:
         (batch, heads, seq, size).
@@ -112,16 +108,16 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Return the attention output for each state, (batch, seq, dim).
 
-        A state that may attend to nothing gets zeros before the output map.
+        For a state that may not attend to any key, all heads give zeros.
 
         Args:
             states: States from which queries are computed, (batch, seq, dim).
-            memory: States to attend to, (batch, keys, dim). `states` if None.
+            memory: States to attend to, (batch, keys, dim). None for `states` (self-attention).
             mask: True where a state may attend, (batch, keys) or (batch, seq, keys). None allows
-                everything.
+                all keys.
             is_causal: Hide later states. With a mask, both conditions hold.
-            cache: Keys and values of earlier generation steps. Its `update(keys, values, layer)`
-                returns all keys and values so far, the new ones last.
+            cache: Keys and values of earlier generation steps. `cache.update(keys, values, layer)`
+                appends the new keys and values and returns all of them.
             layer: Index of this layer in the cache, from 0.
         """
         source = states if memory is None else memory
@@ -148,7 +144,7 @@ class Attention(nn.Module):
 
 
 def _use_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool:
-    """Whether this is training in bfloat16 on a CPU, over short sentences."""
+    """Whether to use matrix products: training in bfloat16 on a CPU, over short sentences."""
     kind = queries.dtype
     if kind == torch.float32 and torch.is_autocast_enabled("cpu"):
         kind = torch.get_autocast_dtype("cpu")
@@ -170,7 +166,7 @@ def _without_cudnn() -> AbstractContextManager[None]:
 
 
 def _causal(seq: int, known: int, device: torch.device) -> Tensor:
-    """Return a mask, (1, seq, known), True where each of the last `seq` states may attend."""
+    """Return a mask, (1, seq, known), True where each of the last `seq` positions may attend."""
     return torch.ones(seq, known, dtype=torch.bool, device=device).tril(known - seq)[None]
 
 
@@ -198,7 +194,7 @@ class BilinearAttention(nn.Module):
         self.bilinear = Dense(dim, query_dim, bias=False)
 
     def keys(self, vectors: Tensor) -> Tensor:
-        """Return W v of every vector, (batch, count, query_dim), to be computed once per batch.
+        """Return W v of every vector, (batch, count, query_dim). Call it once per batch.
 
         Args:
             vectors: v, (batch, count, dim).
@@ -211,7 +207,7 @@ class BilinearAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return weighted sums, (batch, seq, dim), and weights, (batch, seq, count).
 
-        Without any vectors the weights are 0.
+        Without any vectors, weights and sums are 0.
 
         Args:
             queries: u, (batch, seq, query_dim).
@@ -226,16 +222,16 @@ class BilinearAttention(nn.Module):
 
 
 class AttentiveLSTM(nn.Module):
-    """LSTM of several layers whose first layer also reads a context vector z_t (thesis, 6.3.1).
+    """LSTM whose first layer also reads z_t, which summarizes a template (thesis, 6.3.1).
 
-    z_t is the bilinear attention of the last layer's previous state, d_{t-1}, to a template, so the
-    template can steer every word. Without a template this is a plain LSTM.
+    z_t is the bilinear attention of d_{t-1}, the last layer's previous state, to the template. Thus
+    the template can influence every word. Without a template this is a plain LSTM.
 
     Args:
-        input_size: Number of dimensions of the input words.
+        input_size: Number of dimensions of a word's vector.
         hidden_size: Number of dimensions of a state.
         layers: Number of layers, at least 1.
-        template_size: Number of dimensions of the template's vectors. 0 for no template and no z_t.
+        template_size: Number of dimensions of the template's vectors. 0 for no template.
 
     Example:
         >>> lstm = AttentiveLSTM(4, 6, layers=2, template_size=3)
@@ -270,7 +266,7 @@ class AttentiveLSTM(nn.Module):
         """Return the last layer's states, (batch, seq, hidden), and every layer's final state.
 
         Args:
-            words: Input of each step, (batch, seq, input).
+            words: Word vectors, (batch, seq, input).
             start: State and cell of every layer before the first step, (batch, hidden) each.
             template: Vectors that z_t attends to, (batch, count, template).
             is_token: False for padding of the template, (batch, count).
@@ -303,17 +299,13 @@ def lstm_cell(gates: Tensor, cell: Tensor) -> State:
     Args:
         gates: W_x x + W_h h + b for i, f, c and o, concatenated, (batch, 4 dim).
         cell: Previous cell, (batch, dim).
-
-    Example:
-        >>> [each.item() for each in lstm_cell(torch.zeros(1, 4), torch.zeros(1, 1))]
-        [0.0, 0.0]
     """
     hidden, after = _Cell.apply(gates, cell)  # type: ignore[no-untyped-call]
     return hidden, after
 
 
 class _Cell(torch.autograd.Function):
-    """LSTM step with a hand-written gradient: autograd would record ten small operations."""
+    """LSTM step as one operation, where autograd would record ten small operations."""
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, cell: Tensor) -> Any:

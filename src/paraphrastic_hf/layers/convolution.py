@@ -15,20 +15,19 @@ from paraphrastic_hf.layers.product import linear
 
 
 class PooledFilters(nn.Module):
-    """Convolution filters with max pooling: the maximum of each filter over each text.
+    """Convolution filters with max pooling over each text.
 
         max over i of f(w . [x_i; ...; x_{i+n-1}] + b), for a filter w of width n
 
-    Windows lie within the text. A text shorter than the filter is padded with zero vectors to one
-    window. An empty text gets the zero vector. A window's value is the sum of w_k . x over its
-    tokens x, where k is a token's position in the window. One matrix product computes these terms
-    for all k. With `places`, each distinct token is multiplied only once.
+    Windows lie within the text. A text shorter than the filter is padded with zero vectors. An
+    empty text gets the zero vector. If `forward` gets `places`, each distinct token is multiplied
+    by the filters only once.
 
     Args:
         size: Number of dimensions of a token vector x_i.
         widths: Width of the filters of each group, in tokens, 1 or more.
         counts: Number of filters in each group.
-        activation: Name of f in `ACTIVATIONS`. All of them are monotonic.
+        activation: Name of f in `ACTIVATIONS`. Must be monotonic.
 
     Example:
         >>> filters = PooledFilters(4, [2, 3], [5, 6], "relu")
@@ -50,10 +49,10 @@ class PooledFilters(nn.Module):
         """Return the pooled values of all filters, (batch, filters).
 
         Args:
-            rows: Token vectors, (tokens, size), text after text. With `places`, the vectors of the
-                distinct tokens, (distinct, size), in any order.
+            rows: Token vectors, (tokens, size), texts concatenated. With `places`, the vectors of
+                the distinct tokens, (distinct, size), in any order.
             lengths: Number of tokens of each text, (batch,). 0 is allowed.
-            places: Index into `rows` for each token, (tokens,), text after text.
+            places: Row of `rows` for each token, (tokens,), texts concatenated.
         """
         if places is None:
             places = torch.arange(len(rows), device=rows.device)
@@ -64,7 +63,7 @@ class PooledFilters(nn.Module):
             assert filters.bias is not None
             windows = (lengths - width + 1).clamp(min=1) * (lengths > 0)
             ids = self._windows(places, len(rows), start, lengths, windows, width)
-            # shares[r * width + k]: contribution of row r at position k of a window
+            # shares[r * width + k]: product of row r and position k of each filter
             weight = filters.weight.permute(2, 0, 1).flatten(0, 1)  # (width * count, size)
             shares = linear(F.pad(rows, (0, 0, 0, 1)), weight).view(-1, filters.out_channels)
             pooled.append(max_rows(bag_rows(shares, ids), windows) + filters.bias)
@@ -79,7 +78,7 @@ class PooledFilters(nn.Module):
         text = torch.repeat_interleave(windows)
         within = torch.arange(len(text), device=text.device) - (windows.cumsum(0) - windows)[text]
         k = torch.arange(width, device=text.device)
-        token = within.unsqueeze(1) + k  # within its text
+        token = within.unsqueeze(1) + k  # position in the text
         is_text = token < lengths[text].unsqueeze(1)
         token = (token + start[text].unsqueeze(1)).clamp(max=max(len(places) - 1, 0))
         return torch.where(is_text, places[token], padding) * width + k

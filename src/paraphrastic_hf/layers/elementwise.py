@@ -1,7 +1,7 @@
 """Elementwise functions: activations (thesis, 3.1.2 and 3.7.2.2) and inverted dropout (Srivastava
 et al., 2014; thesis, 5.1.1).
 
-On a CPU torch's dropout takes most of a training step. The dropout here is several times faster.
+On a CPU, this dropout is several times faster than torch's, which takes most of a training step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STEPS = 2**16  # resolution of the dropout probability on a CPU
 
 
 def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
-    """Zero each number with `probability` and scale the rest to keep the expectation.
+    """Zero each number with `probability` and scale the rest to keep the expected value.
 
     On a CPU, 16 random bits decide each number. The probability is rounded to a multiple of
     1/65,536, and the scale matches the rounded probability. Other devices use `F.dropout`.

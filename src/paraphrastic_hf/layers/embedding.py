@@ -1,9 +1,8 @@
-"""Embedding lookups whose gradient holds only the table rows that a batch used (thesis, 3.1.2 and
-5.1.1).
+"""Embedding lookups whose gradient contains only the table rows of a batch (thesis, 3.1.2, 5.1.1).
 
-torch's own gradients are either as large as the table or hold one row per token. Here the forward
-and the backward pass each call the fused embedding-bag kernel once. The gradient is a coalesced
-sparse tensor, which `training/engine/row_adam.py` reads. This module also unpacks packed tables.
+The gradient is a coalesced sparse tensor, which `training/engine/row_adam.py` reads. torch's own
+gradients are as large as the table or have one row per token. Quantized tables are unpacked here
+too.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from torch.nn import functional as F
 
 
 def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
-    """Sum the table rows of each text's tokens, each row times the weight of its token.
+    """Return the weighted sum of the table rows of each text's tokens.
 
     Args:
-        table: Token vectors, (vocab, dim). Its gradient holds only the used rows.
-        ids: Table rows, (tokens,), text after text.
+        table: Token vectors, (vocab, dim). The gradient contains only the rows in `ids`.
+        ids: Table rows, (tokens,), texts concatenated.
         lengths: Number of ids of each text, (batch,). 0 gives the zero vector.
         weights: Weight of each token, (tokens,), without gradient.
 
@@ -41,7 +40,7 @@ def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -
 
 
 def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
-    """Sum the table rows of each bag, (bags, dim). The gradient is dense, so keep the table small.
+    """Sum the table rows of each bag, (bags, dim). The gradient is as large as the table.
 
     Args:
         table: Vectors to add up, (vocab, dim).
@@ -51,7 +50,7 @@ def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
 
 
 def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
-    """Sum, for each table row, the gradients of the bags that contain it.
+    """Return the gradient of `bag_rows`: for each table row, the sum over the bags that contain it.
 
     Args:
         grad: Gradient of each bag's sum, (bags, dim).
@@ -68,7 +67,7 @@ def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
 
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
-    """Return the table row of each token, (tokens, dim). The gradient holds only the used rows.
+    """Return the table row of each token, (tokens, dim). The gradient contains only these rows.
 
     Args:
         table: Token vectors, (vocab, dim).
@@ -78,10 +77,10 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:
 
 
 def rows_of(table: nn.Embedding, ids: Tensor) -> Tensor:
-    """Return the row of each token, (tokens, dim), through `lookup` if the table is sparse.
+    """Return the table row of each token, (tokens, dim).
 
     Args:
-        table: Embedding table. If its `sparse` is true, the gradient holds only the used rows.
+        table: Embedding table. If `table.sparse`, the gradient contains only the rows in `ids`.
         ids: Table rows, (tokens,).
     """
     return lookup(table.weight, ids) if table.sparse else F.embedding(ids, table.weight)
@@ -96,8 +95,8 @@ class _WeightedBag(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        # A row's gradient is the weighted sum of the gradients of its texts: the forward kernel
-        # with rows and texts swapped.
+        # The gradient of a table row is the weighted sum of the gradients of its texts. The forward
+        # kernel computes this too, with rows and texts swapped.
         ids, offsets, weights = ctx.saved_tensors
         text_of_token = torch.repeat_interleave(torch.diff(offsets))
         rows, values = sum_by_row(grad.contiguous(), ids, text_of_token, weights)
@@ -136,16 +135,17 @@ class _Lookup(torch.autograd.Function):
 def sum_by_row(
     vectors: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Add up weighted vectors for each table row, without a gradient.
+    """Sum the terms `weights[i] * vectors[sources[i]]` for each table row `ids[i]`.
 
     Args:
-        vectors: Vectors, (count, dim). A vector may occur in several terms.
-        ids: Table row that each term is added to, (terms,), 0 to 2^31 - 1.
-        sources: Index of each term's vector in `vectors`, (terms,).
+        vectors: Vectors, (count, dim). Several terms may use the same vector.
+        ids: Table row of each term, (terms,), 0 to 2^31 - 1.
+        sources: Index in `vectors` of each term, (terms,).
         weights: Factor of each term, (terms,).
 
     Returns:
-        The distinct ids, ascending, (distinct,), and the sum for each id, (distinct, dim).
+        The distinct ids, ascending, (distinct,), and the sum for each id, (distinct, dim), without
+        a gradient.
 
     Example:
         >>> vectors, sources = torch.tensor([[1.0], [10.0]]), torch.tensor([0, 1, 1])
@@ -160,7 +160,7 @@ def sum_by_row(
 
 
 def _sort(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the ids in ascending order and their former positions. The sort is stable."""
+    """Return the ids in ascending order and their original positions. The sort is stable."""
     if ids.device.type != "cpu":
         return torch.sort(ids, stable=True)
     # numpy sorts plain numbers with vector instructions, several times faster than an argsort.
@@ -193,7 +193,7 @@ ZERO_NIBBLE = 8  # the 4-bit value that stands for 0
 def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
     """Unpack a quantized table to (vocab, dimension) float32.
 
-    Each row holds integers and then a float32 scale, by which the integers are multiplied.
+    Each row consists of integers and a float32 scale. A value is an integer times the scale.
 
     Args:
         packed: (vocab, dimension + 4) int8 for 8 bits per value. For 4 bits, (vocab, ceil(dimension

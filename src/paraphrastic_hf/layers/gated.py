@@ -17,9 +17,9 @@ UNGATED = 0
 
 
 class GatedRecurrence(nn.Module):
-    """Gate token vectors x_t with the states h_t of a peephole LSTM, giving vectors a_t.
+    """Gate token vectors x_t with the states h_t of a peephole LSTM.
 
-    Each gate is g = sigmoid(W_x x_t + W_h h_t + b):
+    The result is a vector a_t per token. Each gate g is sigmoid(W_x x_t + W_h h_t + b):
 
         GRAN:    a_t = x_t * g                            (eq. 1)
         GRAN-2:  a_t = h_t * g
@@ -56,7 +56,7 @@ class GatedRecurrence(nn.Module):
         return self.states_and_gates(rows, sizes)[0]
 
     def states_and_gates(self, rows: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
-        """Return the gated vectors and the gates. In GRAN-3 and GRAN-4 the gates have no gradient.
+        """Return gated vectors and gates. In GRAN-3 and GRAN-4 the gates are detached.
 
         Args:
             rows: Token vectors x, (tokens, size), packed (`layers/packing.py`).
@@ -81,8 +81,7 @@ class GatedRecurrence(nn.Module):
         return rows * of_input + hidden * of_hidden, gates
 
     def initialize(self, std: float) -> None:
-        """Draw the gates' weights from N(0, std^2) and set their bias to 0. The LSTM stays
-        unchanged.
+        """Draw the gates' weights from N(0, std^2) and set their bias to 0. The LSTM is unchanged.
 
         Args:
             std: Standard deviation, 0 or more.
@@ -94,7 +93,7 @@ class GatedRecurrence(nn.Module):
 
 
 class _Running(torch.autograd.Function):
-    """GRAN-3 and GRAN-4, where a_t depends on a_{t-1}, with a hand-written gradient."""
+    """GRAN-3 and GRAN-4, whose a_t depends on a_{t-1}, with a hand-written gradient."""
 
     @staticmethod
     def forward(

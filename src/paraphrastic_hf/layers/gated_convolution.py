@@ -1,8 +1,8 @@
 """Gated convolutions and the attention of a convolutional decoder (Dauphin et al., 2017; Gehring et
 al., 2017; thesis, 7.3).
 
-Every sum of two terms is scaled by sqrt(1/2), which preserves the variance if the terms are
-independent. Unlike in Gehring et al., weights are not normalized.
+Each sum of two terms is scaled by sqrt(1/2), which preserves the variance of independent terms.
+Unlike in Gehring et al., weights are not normalized.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ HALF = 0.5**0.5
 
 
 class Window(Dense):
-    """Dense layer over a window.
+    """Dense layer over a window of tokens.
 
-    Its initial weights are larger than those of other layers, because the gate halves the output
-    (Gehring et al., 3.5).
+    Its initial weights are larger because the gate halves the output (Gehring et al., 3.5).
     """
 
 
 class GatedConvolution(nn.Module):
     """Compute sqrt(1/2) (x + A * sigmoid(B)), where [A; B] is a linear map of a window of x.
 
-    A window is centered on its token, or ends with it if causal. Text ends are padded with zeros.
+    The window of a token is centered on it, or ends with it if causal. Text ends are zero-padded.
 
     Args:
         dim: Number of dimensions of x and of A.
         width: Tokens per window, odd unless causal.
         dropout: Probability that a value of the window is zeroed in training, 0 to below 1.
-        is_causal: Whether windows end with their token.
+        is_causal: Whether each window ends with its token.
 
     Example:
         >>> layer = GatedConvolution(8, 3, dropout=0.0, is_causal=True)
@@ -58,14 +57,14 @@ class GatedConvolution(nn.Module):
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
-        """Return the scaled sum of x and its gated windows, (batch, seq, dim).
+        """Return sqrt(1/2) (x + A * sigmoid(B)), (batch, seq, dim).
 
         Args:
             states: x of each token, (batch, seq, dim).
-            is_token: False for padding, (batch, seq), which windows read as zeros. All True if
-                None.
-            cache: Keeps x of earlier generation steps for a causal layer. Its `update(keys, values,
-                layer)` returns the stored x followed by the new ones.
+            is_token: False for padding, (batch, seq). Windows read padding as zeros. None for all
+                True.
+            cache: x of earlier generation steps, for a causal layer. `cache.update(keys, values,
+                layer)` appends the new x and returns all x.
             layer: Index of this layer in the cache, from 0.
         """
         return (states + self.gated(states, is_token=is_token, cache=cache, layer=layer)) * HALF
@@ -78,11 +77,11 @@ class GatedConvolution(nn.Module):
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
-        """Return A * sigmoid(B) alone, (batch, seq, dim).
+        """Return A * sigmoid(B), (batch, seq, dim).
 
         Args:
             states: x of each token, (batch, seq, dim).
-            is_token: False for padding, (batch, seq). All True if None.
+            is_token: False for padding, (batch, seq). None for all True.
             cache: As in `forward`.
             layer: Index of this layer in the cache, from 0.
         """
@@ -106,8 +105,8 @@ class SummaryAttention(nn.Module):
         d = sqrt(1/2) (W h + b + e), for a state h and its token's embedding e
         h' = sqrt(1/2) (W' (sqrt(n) * sum of softmax(d . keys) values) + b' + h)
 
-    for a source of n tokens. Keys are the encoder's outputs. Values are the sums of these outputs
-    and the encoder's input embeddings.
+    n is the number of source tokens. Keys are the encoder's outputs. Values are the sums of the
+    encoder's outputs and input embeddings.
 
     Args:
         dim: Number of dimensions of h.
@@ -128,7 +127,7 @@ class SummaryAttention(nn.Module):
     def forward(
         self, states: Tensor, embedded: Tensor, keys: Tensor, values: Tensor, is_token: Tensor
     ) -> Tensor:
-        """Return h' of each token, (batch, seq, dim). An empty source contributes zeros.
+        """Return h' of each token, (batch, seq, dim). For an empty source, the softmax sum is 0.
 
         Args:
             states: h of each token, (batch, seq, dim).

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-ACTIVE_VARIANCE = 0.01  # of a unit's mean over a corpus. Below it is inactive (Burda et al., 2016)
+ACTIVE_VARIANCE = 0.01  # inactive below this variance of the posterior mean (Burda et al., 2016)
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Posteriors of one latent variable, one per sentence.
+    """Gaussian posteriors of one latent variable for a batch of sentences.
 
     Attributes:
         mean: (batch, latent).
@@ -27,15 +27,10 @@ class Gaussian:
     log_variance: Tensor
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """Draw z = mean + deviation * noise, (batch, latent), differentiable in mean and deviation.
+        """Draw z = mean + deviation * noise, (batch, latent). Gradients reach mean and deviation.
 
         Args:
             generator: Source of the noise. Torch's global random state if None.
-
-        Example:
-            >>> certain = Gaussian(torch.ones(1, 2), torch.full((1, 2), -40.0))
-            >>> certain.sample()
-            tensor([[1., 1.]])
         """
         noise = torch.empty_like(self.mean).normal_(generator=generator)
         return self.mean + (0.5 * self.log_variance).exp() * noise
@@ -51,7 +46,7 @@ class Gaussian:
         return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1)
 
     def log_density(self, values: Tensor) -> Tensor:
-        """Return the log density of the posterior.
+        """Return the log density of each sentence's posterior.
 
         Args:
             values: Points, (..., batch, latent).
@@ -64,21 +59,17 @@ class Gaussian:
 
 
 def standard_log_density(values: Tensor) -> Tensor:
-    """Return the log density of the prior, (...,) nats, at points (..., latent)."""
+    """Return the log density of the prior N(0, I), (...,) nats, at points (..., latent)."""
     return -0.5 * (values.square() + math.log(2 * math.pi)).sum(-1)
 
 
 def active_units(means: Tensor) -> int:
-    """Count the dimensions whose posterior mean varies over a corpus (variance above 0.01).
+    """Count the latent dimensions whose posterior mean varies over a corpus (variance above 0.01).
 
-    A count near 0 shows posterior collapse (thesis, 5.9.2).
+    A count near 0 indicates posterior collapse (thesis, 5.9.2).
 
     Args:
         means: Posterior means of at least two sentences, (sentences, latent).
-
-    Example:
-        >>> active_units(torch.tensor([[0.0, 1.0], [0.0, -1.0]]))
-        1
     """
     return int((means.float().var(0, unbiased=False) > ACTIVE_VARIANCE).sum())
 
@@ -88,7 +79,7 @@ def mutual_information(posteriors: Gaussian, generator: torch.Generator | None =
 
     The estimate is E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw per sentence. q(z) is
     the mixture of all given posteriors (Hoffman and Johnson, 2016; thesis, 5.9.2). The maximum is
-    the logarithm of the number of sentences.
+    ln(number of sentences).
 
     Args:
         posteriors: Posteriors of a few hundred sentences, (sentences, latent).

@@ -1,19 +1,15 @@
 """Encoders and decoders around latent variables (thesis, 5.4.1, 5.5, 5.9 and 5.12).
 
-Encoders take flat ids with their padding and return a state per token. Decoders write a sentence
-from one vector v, without attention to an encoder. v concatenates all latent variables of the
-sentence. It enters a decoder at one or more of four places:
+Encoders read concatenated token ids and return a state per token. Decoders write a sentence from
+one vector v, the concatenation of the sentence's latent variables. They have no attention to an
+encoder. v can enter a decoder at four places:
 
 * `word`: concatenated with each input token's vector.
-* `hidden`: as the initial state. A transformer has no initial state, so v is mapped to the model's
-  width and added to the first token's vector.
+* `hidden`: as the LSTM's initial state. A transformer adds a linear map of v to the first token's
+  vector.
 * `attention`: in place of attention to the source. State and v are concatenated and mapped to the
   width of a state. A transformer adds the result to the state and normalizes the sum.
 * `logit`: concatenated with the last state before the output layer.
-
-The scores of the next token are W [state; v] (`Scorer`). The product with v is computed once per
-sentence, not per token, and only for the requested tokens. If v is too short, it is padded with
-zeros.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_posi
 
 
 class TransformerEncoder(nn.Module):
-    """Transformer blocks over their own embedding table.
+    """Transformer blocks over a table of token vectors.
 
     Args:
         vocab: Number of tokens.
@@ -63,8 +59,8 @@ class TransformerEncoder(nn.Module):
         """Return the state of each token, (tokens, dim).
 
         Args:
-            ids: Token ids, (tokens,), text after text.
-            padding: Positions of the tokens. Texts may be empty.
+            ids: Token ids, (tokens,), texts concatenated.
+            padding: Position of each token in the padded batch. Texts may be empty.
         """
         states = dropout(_embed(self.table, ids, padding), self.dropout, self.training)
         mask = padding.mask
@@ -74,16 +70,15 @@ class TransformerEncoder(nn.Module):
 
 
 class SharedEncoder(nn.Module):
-    """Transformer that infers both the semantic and the language variable of a sentence (5.12).
+    """Transformer that infers the semantic or the language variable of a sentence (thesis, 5.12).
 
     Extra input vectors select the variable: `sem`, or `lang` with a vector for the language. Each
-    of the two kinds has its own top block. The thesis appends these vectors to those of the tokens.
-    Here the extra vectors have no position, so their order does not matter.
+    variable has its own top block. Unlike token vectors, the extra vectors have no position.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector and state.
-        languages: Number of languages. 0 if only the semantic variable is inferred.
+        languages: Number of languages. 0 for the semantic variable only.
         layers: Number of blocks that a sentence passes through, including the top block.
         heads: Number of attention heads.
         feed_forward: Number of hidden units of the feed-forward layer.
@@ -123,9 +118,10 @@ class SharedEncoder(nn.Module):
         """Return the state of each token, (tokens, dim).
 
         Args:
-            ids: Token ids, (tokens,), text after text.
-            padding: Positions of the tokens. Texts may be empty.
-            language: Index of the language whose variable to infer. None for the semantic variable.
+            ids: Token ids, (tokens,), texts concatenated.
+            padding: Position of each token in the padded batch. Texts may be empty.
+            language: Index of the language, to infer the language variable. None for the semantic
+                variable.
         """
         states = _embed(self.table, ids, padding)
         beside = self.purposes.weight[:1]
@@ -142,15 +138,15 @@ class SharedEncoder(nn.Module):
 
 
 class AverageEncoder(nn.Module):
-    """Encoder that returns rows of a table, so that their mean is SP's embedding (thesis, 5.1.1).
+    """Encoder that returns rows of a table. Their mean is SP's embedding (thesis, 5.1.1).
 
-    Its combination with a decoder is in no paper.
+    No paper combines it with a decoder.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector.
         end: Id of the end mark, which gets the zero vector because SP has no end mark. None if
-            texts have none.
+            texts have no end mark.
 
     Example:
         >>> encoder = AverageEncoder(10, 8, end=3)
@@ -158,7 +154,7 @@ class AverageEncoder(nn.Module):
         tensor(False)
     """
 
-    languages = None  # unlike `SharedEncoder`, it has no language vectors
+    languages = None  # unlike `SharedEncoder`, no language vectors
 
     def __init__(self, vocab: int, dim: int, *, end: int | None) -> None:
         super().__init__()
@@ -169,8 +165,8 @@ class AverageEncoder(nn.Module):
         """Return the state of each token, (tokens, dim).
 
         Args:
-            ids: Token ids, (tokens,), text after text.
-            padding: Positions of the tokens. Texts may be empty.
+            ids: Token ids, (tokens,), texts concatenated.
+            padding: Position of each token in the padded batch. Texts may be empty.
             language: Ignored.
         """
         states = rows_of(self.table, ids) * self.table.embedding_dim**0.5
@@ -178,12 +174,11 @@ class AverageEncoder(nn.Module):
 
 
 class LstmEncoder(nn.Module):
-    """Bidirectional LSTM over its own table. The states of both directions are concatenated.
+    """Bidirectional LSTM over a table of token vectors. A state concatenates both directions.
 
     Args:
         vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and state, even. Each direction has half of
-            them.
+        dim: Number of dimensions of a token's vector and state, even. Half per direction.
         dropout: Probability that a value is zeroed in training, 0 to below 1.
     """
 
@@ -197,8 +192,8 @@ class LstmEncoder(nn.Module):
         """Return the state of each token, (tokens, dim).
 
         Args:
-            ids: Token ids, (tokens,), text after text.
-            padding: Positions of the tokens. Texts may be empty.
+            ids: Token ids, (tokens,), texts concatenated.
+            padding: Position of each token in the padded batch. Texts may be empty.
         """
         rows = dropout(rows_of(self.table, ids), self.dropout, self.training)
         states = []
@@ -209,7 +204,7 @@ class LstmEncoder(nn.Module):
 
 
 def _embed(table: nn.Embedding, ids: Tensor, padding: Padding) -> Tensor:
-    """Return scaled token vectors plus positions, (batch, seq, dim)."""
+    """Return scaled token vectors plus position vectors, (batch, seq, dim)."""
     dim = table.embedding_dim
     positions = torch.arange(padding.longest, device=ids.device)
     rows = rows_of(table, ids) * dim**0.5
@@ -223,10 +218,12 @@ ALIGNED = 8  # 16-bit numbers in the 16 bytes that a GPU reads at a time
 class Scorer(nn.Module):
     """Scores of tokens, W_h h + W_v v, from a decoder state h and the latent vector v.
 
+    The product with v is computed once per sentence.
+
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a state.
-        latent: Number of dimensions of v. 0 if v does not enter here.
+        latent: Number of dimensions of v. 0 if v does not affect the scores.
     """
 
     def __init__(self, vocab: int, dim: int, latent: int) -> None:
@@ -323,8 +320,8 @@ class TransformerDecoder(nn.Module):
         feed_forward: Number of hidden units of the feed-forward layer.
         dropout: Probability that a value is zeroed in training, 0 to below 1.
         places: Where v enters, a subset of `PLACES`.
-        starts: Number of start tokens after the vocabulary, such as one per language. They are
-            never written. At least 0.
+        starts: Number of start tokens after the vocabulary, such as one per language. Start tokens
+            are never predicted.
 
     Example:
         >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
@@ -362,7 +359,7 @@ class TransformerDecoder(nn.Module):
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
     def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
-        """Return the states that the next tokens are predicted from, (batch, seq, dim).
+        """Return the states from which the next tokens are predicted, (batch, seq, dim).
 
         Args:
             ids: Previous tokens, (batch, seq), padded on the right.
@@ -417,13 +414,13 @@ class LstmDecoder(nn.Module):
         self.has_word, self.has_hidden = "word" in places, "hidden" in places
         self.lstm = nn.LSTM(dim + latent * self.has_word, dim, batch_first=True)
         self.lstm.bias_hh_l0.requires_grad_(False)
-        # As in the thesis, h_0 = s if the sizes agree.
+        # As in the thesis, v is the initial state if the sizes agree.
         self.first = Dense(latent, dim) if self.has_hidden and latent != dim else None
         self.context = Dense(dim + latent, dim) if "attention" in places else None
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
     def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
-        """Return the states that the next tokens are predicted from, (batch, seq, dim).
+        """Return the states from which the next tokens are predicted, (batch, seq, dim).
 
         Args:
             ids: Previous tokens, (batch, seq), padded on the right.

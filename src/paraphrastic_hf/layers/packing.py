@@ -1,9 +1,8 @@
-"""The token vectors of a batch in three forms: flat, packed and padded (thesis, 3.1.2 and 5.4).
+"""Three layouts of a batch's token vectors: flat, packed and padded (thesis, 3.1.2 and 5.4).
 
-Flat is text after text. Packed is step after step, the order of torch's `PackedSequence`: the first
-tokens of all texts, longest text first, then all second tokens, and so on. Recurrences read packed
-vectors, so padding costs no work. Padded is a rectangle, (batch, seq). Its lengths can stay on the
-CPU, so that no step waits for a GPU.
+Flat: the texts concatenated. Packed: first tokens of all texts, longest text first, then all second
+tokens and so on, as in torch's `PackedSequence`. Recurrences read this order without computing
+padding. Padded: (batch, seq). Lengths may stay on the CPU, so that no step waits for a GPU.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Packing:
 
         Args:
             lengths: Number of tokens of each text, (batch,). 0 is allowed.
-            backward: Read every text from its last token to its first.
+            backward: Whether to read every text from its last token to its first.
 
         Example:
             >>> packing = Packing.of(torch.tensor([1, 3]))  # the tokens a, x, y, z
@@ -62,7 +61,7 @@ def padded_from_flat(vectors: Tensor, is_token: Tensor) -> Tensor:
     """Return flat vectors as a padded tensor, (batch, seq, dim), with zeros as padding.
 
     Args:
-        vectors: Token vectors, (tokens, dim), text after text.
+        vectors: Token vectors, (tokens, dim), texts concatenated.
         is_token: True at the positions of tokens, (batch, seq).
     """
     padded = vectors.new_zeros(*is_token.shape, vectors.shape[1])
@@ -72,14 +71,14 @@ def padded_from_flat(vectors: Tensor, is_token: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Padding:
-    """Positions of the tokens of texts in (batch, longest), with padding on the right.
+    """Positions of the tokens of texts in a matrix (batch, longest), with padding on the right.
 
     Attributes:
         lengths: Number of tokens of each text, (batch,), on the device of the tokens.
         longest: Number of columns, at least the greatest length.
         text: Index of each token's text, (tokens,).
-        places: Index of each token's position in the rectangle, row by row, (tokens,). None if no
-            text is padded.
+        places: Position of each token in the flattened matrix, (tokens,). None if no text is
+            padded.
     """
 
     lengths: Tensor
@@ -96,7 +95,7 @@ class Padding:
         Args:
             lengths: Number of tokens of each text, (batch,) int64. 0 is allowed.
             device: Device of the tokens. Defaults to the device of `lengths`.
-            longest: Number of columns, at least the greatest length (default: the greatest length).
+            longest: Number of columns, at least the greatest length, which is the default.
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))
@@ -110,7 +109,7 @@ class Padding:
         text = torch.repeat_interleave(lengths)
         places = None
         if len(text) < len(lengths) * longest:
-            before = lengths.cumsum(0) - lengths  # tokens of the texts before each
+            before = lengths.cumsum(0) - lengths  # number of tokens in all earlier texts
             ahead = torch.arange(len(lengths), device=lengths.device) * longest - before
             places = moved(torch.arange(len(text), device=text.device) + ahead[text], device)
         return cls(moved(lengths, device), longest, moved(text, device), places)
@@ -138,14 +137,14 @@ class Padding:
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Move a tensor to a device without waiting for a GPU.
+    """Move a tensor to a device without waiting for a GPU. Return it as it is if already there.
 
     Args:
         tensor: Tensor of any shape.
         device: Target device.
 
     Returns:
-        The tensor on that device, in the shape given. Not a copy if it is there already.
+        The tensor on that device, in the shape given.
     """
     if tensor.device.type == "cpu" and device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)

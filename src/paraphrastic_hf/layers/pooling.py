@@ -1,7 +1,6 @@
 """Pool token vectors to one vector per text: mean, maximum or last (thesis, 3.1.2 and 5.1.1).
 
-Token vectors are either padded, (batch, seq, dim), with a mask, or flat, (tokens, dim), with the
-lengths of the texts. Masked positions are ignored. A text without tokens gets the zero vector.
+A text without tokens gets the zero vector.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
         mask: 1 for a token and 0 for padding, (batch, seq).
     """
     kept = mask.unsqueeze(-1).to(states.dtype)
-    # `where` instead of a product, because NaN * 0 is NaN.
+    # `where` instead of a product, because a product with NaN padding is NaN.
     total = torch.where(kept.bool(), states, 0).sum(1)
     return total / kept.sum(1).clamp(min=1)
 
@@ -28,7 +27,7 @@ def sum_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> Te
     """Add up the token vectors of each text, (batch, dim).
 
     Args:
-        vectors: Token vectors, (tokens, dim), text after text.
+        vectors: Token vectors, (tokens, dim), texts concatenated.
         lengths: Number of tokens of each text, (batch,). 0 is allowed.
         text: Index of each token's text, (tokens,). Computed if None.
     """
@@ -40,7 +39,7 @@ def mean_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> T
     """Average the token vectors of each text, (batch, dim).
 
     Args:
-        vectors: Token vectors, (tokens, dim), text after text.
+        vectors: Token vectors, (tokens, dim), texts concatenated.
         lengths: Number of tokens of each text, (batch,). 0 is allowed.
         text: Index of each token's text, (tokens,). Computed if None.
     """
@@ -48,10 +47,10 @@ def mean_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> T
 
 
 def max_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
-    """Take the largest value of each dimension over the token vectors of each text, (batch, dim).
+    """Return the maximum of each dimension over the tokens of each text, (batch, dim).
 
     Args:
-        vectors: Token vectors, (tokens, dim), text after text.
+        vectors: Token vectors, (tokens, dim), texts concatenated.
         lengths: Number of tokens of each text, (batch,). 0 is allowed.
     """
     places = torch.arange(len(vectors), device=vectors.device)
@@ -63,7 +62,7 @@ def last_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
     """Take the last token vector of each text, (batch, dim).
 
     Args:
-        vectors: Token vectors, (tokens, dim), text after text.
+        vectors: Token vectors, (tokens, dim), texts concatenated.
         lengths: Number of tokens of each text, (batch,). 0 is allowed.
     """
     has_tokens = lengths > 0

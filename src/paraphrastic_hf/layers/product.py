@@ -1,20 +1,13 @@
-"""Matrix products on a CPU with the faster of torch's two libraries, MKL and oneDNN, padded to a
-few recurring shapes.
+"""Matrix products on a CPU with the faster of torch's two libraries, MKL and oneDNN.
 
-**Library.** torch multiplies float32 matrices with MKL, which does not use AVX-512 on AMD
-processors, while oneDNN does. Products of 16 rows and more therefore go to oneDNN on a non-Intel
-processor with AVX-512. The exception is AMD's family 25 (Zen 4), which runs 512 bits in two halves:
-there MKL trains 10 % faster. All other products use `F.linear`: MKL in float32, oneDNN in bfloat16.
+**Library.** torch multiplies float32 matrices with MKL, which uses AVX-512 only on Intel
+processors. On other processors with AVX-512, products of 16 rows and more go to oneDNN. This is 1.6
+to 2.0 times as fast (EPYC of family 26, one thread, 512 rows and more). AMD's family 25 (Zen 4)
+runs AVX-512 in two halves, so it keeps MKL. All other products use `F.linear`.
 
-Measured on one thread of an EPYC of family 26: products of 512 rows and more are 1.6 to 2.0 times
-as fast (140 to 196 GFLOP/s against 90 to 101), products of 128 rows 1.1 times. `small-mle` and
-`small-marian` of beyond-bleu-2019 train 1.36 to 1.46 times as fast
-(`benchmarks/translation_training.py`, 600 pairs, two repetitions).
-
-**Shapes.** oneDNN compiles code for every new shape, which takes 2 to 10 ms. A batch's product
-takes 0.1 to 1 ms. Training batches differ in their number of tokens, so `linear` pads with rows of
-zeros to one of 8 sizes per octave (`rounded`). In bfloat16 a small BGT trains 1.3 to 1.6 times as
-fast.
+**Shapes.** oneDNN compiles code for every new shape in 2 to 10 ms. A product takes 0.1 to 1 ms, and
+the number of tokens differs between batches. Therefore `linear` pads with zero rows to one of 8
+sizes per octave (`rounded`). A small BGT trains 1.3 to 1.6 times as fast in bfloat16.
 """
 
 from __future__ import annotations
@@ -38,9 +31,7 @@ def _describe_processor() -> str:
 
 
 def is_full_width(described: str) -> bool:
-    r"""Whether oneDNN beats MKL on a processor with AVX-512.
-
-    MKL uses AVX-512 on Intel processors only.
+    r"""Whether oneDNN beats MKL on a processor with AVX-512: not on Intel and Zen 4.
 
     Args:
         described: Text of `/proc/cpuinfo` (Linux) or PROCESSOR_IDENTIFIER (Windows).
@@ -56,8 +47,7 @@ def is_full_width(described: str) -> bool:
 
 
 def _find_onednn() -> Any:
-    """Return oneDNN's operator for x W^T + b, which has no gradient, or None if `F.linear` is
-    used."""
+    """Return oneDNN's operator for x W^T + b without a gradient, or None to use `F.linear`."""
     if not torch.backends.mkldnn.is_available():
         return None
     if not torch.backends.cpu.get_cpu_capability().startswith("AVX512"):
@@ -68,14 +58,14 @@ def _find_onednn() -> Any:
 
 
 ONEDNN = _find_onednn()
-FEWEST_ROWS = 16  # below, MKL is faster
+FEWEST_ROWS = 16  # below this, MKL is faster
 
 
 def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
     """Compute left right^T + plus, (rows, columns), without a gradient.
 
     Args:
-        left: Left matrix, (rows, inner). A transposed view costs no more.
+        left: Left matrix, (rows, inner). A transposed view is equally fast.
         right: Right matrix, (columns, inner), of the same type.
         plus: Summand, (columns,) or (rows, columns). Nothing if None.
     """
@@ -88,7 +78,7 @@ def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Compute rows W^T + b, (*places, output), like `F.linear`. It supports gradients.
+    """Compute rows W^T + b, (*places, output), like `F.linear`, with gradients.
 
     Args:
         rows: Vectors to multiply, (*places, input).
@@ -103,7 +93,7 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     flat = rows.flatten(0, -2).to(kind)
     count, output = len(flat), len(weight)
     flat = _pad_rows(flat, rounded(count))
-    if bias is None and not weight.is_leaf:  # rows chosen for this batch, so their number varies
+    if bias is None and not weight.is_leaf:  # a varying number of rows, selected for this batch
         weight = _pad_rows(weight, rounded(output))
     if kind == torch.bfloat16:
         found = F.linear(flat, weight, bias)  # autocast caches the rounded weight
@@ -114,7 +104,7 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def rounded(count: int) -> int:
-    """Round up to one of 8 sizes per octave and to a multiple of 16.
+    """Round up to a multiple of 16 that is one of 8 sizes per octave.
 
     The result is at most 12.5 % larger (more for counts below 128).
 
@@ -127,12 +117,7 @@ def rounded(count: int) -> int:
 
 
 class Dense(nn.Linear):
-    """Dense layer W x + b that multiplies with the faster library.
-
-    Example:
-        >>> Dense(4, 3)(torch.randn(2, 5, 4)).shape
-        torch.Size([2, 5, 3])
-    """
+    """Dense layer W x + b, computed with `linear`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return W x + b, (*places, output).
@@ -144,7 +129,7 @@ class Dense(nn.Linear):
 
 
 def _contiguous(matrix: Tensor) -> Tensor:
-    """Copy a slice of a wider matrix, which oneDNN multiplies slowly."""
+    """Copy a slice of a wider matrix. oneDNN multiplies such slices slowly."""
     return matrix if matrix.is_contiguous() or matrix.T.is_contiguous() else matrix.contiguous()
 
 
@@ -156,7 +141,7 @@ def _use_onednn(left: Tensor, kind: torch.dtype = torch.float32) -> bool:
     if left.device.type != "cpu" or not left.is_floating_point():
         return False
     is_large = left.numel() >= FEWEST_ROWS * left.shape[-1] > 0
-    if kind == torch.bfloat16:  # oneDNN is torch's only library for it
+    if kind == torch.bfloat16:  # torch has only oneDNN for bfloat16
         return is_large
     is_float = kind == left.dtype == torch.float32
     return is_float and ONEDNN is not None and is_large

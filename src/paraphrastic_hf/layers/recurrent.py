@@ -1,17 +1,13 @@
-"""Recurrences over packed token vectors (`layers/packing.py`): RNN, identity-RNN, and LSTM with and
+"""Recurrences over packed token vectors (`layers/packing.py`): RNN, identity-RNN and LSTM with or
 without peepholes and output gate (thesis, 3.1.2).
 
-Texts start from zero states. Cells have one bias, as in the equations.
+Initial states are zero. Cells have one bias, as in the equations. On a GPU, torch's kernels compute
+the plain RNN and LSTM. All other cells, and every cell on a CPU, are loops over the steps with a
+hand-written gradient. Second derivatives are not supported. Under autocast, products use the
+autocast type and everything else the type of the weights.
 
-On a GPU torch's kernels compute the plain RNN and LSTM. torch has no kernel for peepholes, for an
-LSTM without output gate, or for the linear RNN. Those are loops over the steps with a hand-written
-gradient. Each backward step takes the derivative of the cell and one product. The gradient of the
-weights is one product over all tokens at the end. Second derivatives are not supported. Under
-autocast, products use the narrow type and everything else the type of the weights.
-
-On a CPU every cell is such a loop. In torch's packed LSTM each backward step costs as much as the
-whole batch, which makes training seven times slower (512 texts of 14 tokens on average, 80 at most,
-one thread).
+On a CPU, torch's packed LSTM trains seven times slower (512 texts of 14 tokens on average, one
+thread).
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.embedding import add_by_row
 from paraphrastic_hf.layers.product import linear, product
 
-# f(gradient of the output, output, grad_input=buffer): writes the gradient of the input to a buffer
+# f(gradient of the output, output, grad_input=buffer) writes the gradient of the input to a buffer
 through_sigmoid = torch.ops.aten.sigmoid_backward.grad_input
 through_tanh = torch.ops.aten.tanh_backward.grad_input
 
@@ -40,7 +36,7 @@ def rnn_steps(
     activation: str,
     places: Tensor | None = None,
 ) -> Tensor:
-    """Compute the states h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden), packed.
+    """Compute the packed states h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden).
 
     Args:
         projected: W_x x + b, (tokens, hidden), packed. With `places`, one row per distinct token,
@@ -64,7 +60,7 @@ def lstm_steps(
     peepholes: Tensor | None = None,
     places: Tensor | None = None,
 ) -> Tensor:
-    """Compute the states of `PeepholeLSTM`, (tokens, hidden), packed.
+    """Compute the packed states of `PeepholeLSTM`, (tokens, hidden).
 
     Args:
         projected: W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden), packed. Without
@@ -87,7 +83,7 @@ def lstm_steps(
 
 
 def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
-    """Return the gradient of W, (output, hidden), in a recurrence that adds W s_{t-1} at step t.
+    """Return the gradient of W, (output, hidden), for a recurrence that adds W s_{t-1} at step t.
 
     Args:
         states: States s, (tokens, hidden), packed.
@@ -106,7 +102,7 @@ def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: tor
 
 
 def _steps(projected: Tensor, places: Tensor | None, sizes: list[int]) -> Iterator[Tensor]:
-    """Yield the vectors of `projected` for each step, without copying all of them at once."""
+    """Yield the rows of `projected` for each step. `places` are looked up one step at a time."""
     if places is None:
         yield from projected.split(sizes)
     else:
@@ -182,7 +178,7 @@ class _LSTM(torch.autograd.Function):
             new.tanh_()
             cell = torch.mul(forget, before).addcmul_(enter, new)
             shown = torch.tanh(cell)
-            for leave in leaves:  # the output gate, if any
+            for leave in leaves:  # output gate, if the cell has one
                 if peepholes is not None:
                     leave.addcmul_(peepholes[2], cell)
                 leave.sigmoid_()
@@ -239,17 +235,17 @@ class _LSTM(torch.autograd.Function):
 
 
 class Recurrence(nn.Module):
-    """Base class of the recurrences."""
+    """Base class of recurrences over packed token vectors."""
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        """Return the states h, (tokens, hidden_size), packed.
+        """Return the packed states h, (tokens, hidden_size).
 
         Args:
             rows: Token vectors x, (tokens, input_size), packed. With `places`, the vectors of the
-                distinct tokens, (distinct, input_size), in any order. W_x x is then computed once
-                per distinct token.
+                distinct tokens, (distinct, input_size), in any order, so that W_x x is computed
+                once per distinct token.
             sizes: Number of texts with a token at each step.
-            places: Index into `rows` for each token, (tokens,), packed.
+            places: Row of `rows` for each token, (tokens,), packed.
         """
         raise NotImplementedError
 
@@ -280,7 +276,7 @@ class RNN(Recurrence):
 class IdentityRNN(Recurrence):
     """Linear recurrence h_t = W_x x_t + W_h h_{t-1} + b, initialized to the identity.
 
-    Training starts from W_x = W_h = I and b = 0, which makes the last state the sum of the inputs.
+    Training starts from W_x = W_h = I and b = 0. Then the last state is the sum of the inputs.
 
     Args:
         size: Number of dimensions of x_t and of h_t.
@@ -298,7 +294,7 @@ class IdentityRNN(Recurrence):
 
 
 class LSTM(Recurrence):
-    """torch's LSTM, which has the equations of `PeepholeLSTM` without peepholes.
+    """torch's LSTM. Its equations are those of `PeepholeLSTM` without peepholes.
 
     Args:
         input_size: Number of dimensions of x_t.
@@ -332,7 +328,7 @@ class PeepholeLSTM(Recurrence):
     Args:
         input_size: Number of dimensions of x_t.
         hidden_size: Number of dimensions of h_t.
-        peepholes: Whether the gates read the cell c through the weights w.
+        peepholes: Whether the gates read the cell c, weighted by w.
         output_gate: Whether to have the output gate o_t.
 
     Example:
@@ -363,7 +359,7 @@ class PeepholeLSTM(Recurrence):
         return lstm_steps(projected, sizes, self.weight_h, self.peepholes, places)
 
 
-CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # modules that hold a recurrence's weights
+CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # modules with a recurrence's weights
 
 
 def run_kernel(
@@ -376,7 +372,7 @@ def run_kernel(
         rows: Token vectors, (tokens, input), packed. With `places`, the vectors of the distinct
             tokens, (distinct, input).
         sizes: Number of texts with a token at each step.
-        places: Index into `rows` for each token, (tokens,), packed.
+        places: Row of `rows` for each token, (tokens,), packed.
 
     Example:
         >>> run_kernel(nn.LSTM(3, 2), torch.ones(5, 3), [2, 2, 1]).shape
@@ -394,7 +390,7 @@ def run_kernel(
 def initialize_cell(cell: nn.Module, std: float) -> None:
     """Draw the weights of a recurrence from N(0, std^2) and set all biases to 0.
 
-    An identity-RNN gets identity matrices instead. Forget gates also start with bias 0.
+    An identity-RNN gets identity matrices instead.
 
     Args:
         cell: Module that holds the weights, one of `CELLS`.

@@ -16,8 +16,7 @@ LONGEST_WAVE = 10_000.0
 
 
 def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
-    """Compute position vectors: sines, then cosines, with wavelengths of 2 pi to 10,000 * 2 pi
-    tokens.
+    """Compute position vectors: sines, then cosines, of wavelengths 2 pi to 10,000 * 2 pi tokens.
 
     Args:
         positions: Integers from 0, any shape.
@@ -40,17 +39,15 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 class TransformerBlock(nn.Module):
     """Transformer block: self-attention, attention to a memory (if any), and a feed-forward layer.
 
-    Each part is a residual branch. As in the paper, the sum of a branch and its input is
-    normalized. With `norm_first` the branch's input is normalized instead, which makes training
-    more stable.
+    Each part is a residual branch, whose sum with its input is normalized, as in the paper.
 
     Args:
         dim: Number of dimensions of a state.
         heads: Number of attention heads.
         feed_forward: Number of hidden units (ReLU) of the feed-forward layer.
         dropout: Probability that a value of a branch is zeroed in training, 0 to below 1.
-        has_memory: Whether the block attends to a memory, as a decoder's does.
-        norm_first: Whether to normalize the input of each branch instead of the sum.
+        has_memory: Whether the block attends to a memory, as in a decoder.
+        norm_first: Whether to normalize the input of each branch instead, for stable training.
 
     Example:
         >>> block = TransformerBlock(8, 2, 16, dropout=0.0, has_memory=False)
@@ -91,12 +88,12 @@ class TransformerBlock(nn.Module):
 
         Args:
             states: States before the block, (batch, seq, dim).
-            mask: True where a state may attend, (batch, seq) or (batch, seq, seq). None allows
-                everything.
+            mask: True where a state may attend, (batch, seq) or (batch, seq, seq). None allows all
+                states.
             is_causal: Hide later states.
             memory: States of the memory, (batch, keys, dim), for a block that has one.
             memory_mask: True for states of the memory, False for padding, (batch, keys).
-            cache: Keys and values of earlier generation steps, as for `Attention`.
+            cache: Keys and values of earlier generation steps (see `Attention`), or None.
             layer: Index of this block in the cache, from 0.
         """
 

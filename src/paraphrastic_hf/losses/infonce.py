@@ -1,8 +1,7 @@
-"""InfoNCE (van den Oord et al., 2018): a softmax over the whole pool of negatives.
+"""InfoNCE loss (van den Oord et al., 2018): a softmax over a partner and all its negatives.
 
-The papers of this package use the margin loss with the one hardest negative. Most current sentence
-encoders use InfoNCE (`MultipleNegativesRankingLoss` of sentence-transformers). `recipes/default`
-compares the two losses.
+The papers of this package use the margin loss with the hardest negative. `recipes/default` compares
+the two losses.
 """
 
 from __future__ import annotations
@@ -19,20 +18,19 @@ from paraphrastic_hf.losses.pool import POOLS, Pool
 
 
 def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
-    """Compute the InfoNCE loss: -ln p of each sentence's partner among the candidates, averaged.
+    """Compute the InfoNCE loss: each sentence s should select its partner t among the candidates.
 
         -log( e^(cos(s, t) / T) / (e^(cos(s, t) / T) + sum over t' of e^(cos(s, t') / T)) )
 
-    For example, cos(s, t) = 1, one negative with cosine 0 and T = 0.5 give log(1 + e^-2) = 0.127
-    (`tests/losses/test_infonce.py`).
+    The negatives t' are the candidates that are allowed for s.
 
     Args:
-        pool: Sentences of a batch with their partners and possible negatives.
+        pool: Sentences of a batch, in pairs of partners.
         allowed: Which sentences may be negatives, `partner_language` or `opposite_side`.
         temperature: Temperature T, positive. 0.05 is usual.
 
     Returns:
-        Sum of the terms of both sides, averaged over the pairs, a scalar. A pair without negatives
+        Scalar: the term of s plus the term of t, averaged over the pairs. A pair without negatives
         adds 0. The zero vector has cosine 0 with any vector.
 
     Raises:
@@ -48,7 +46,7 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
     total = units.new_zeros(())
     for anchors, candidates in [sides] if sides is not None else pool.classes(allowed, every):
         choices = [_choice(pool, anchors, candidates)]
-        if sides is not None:  # one matrix, read by rows and by columns
+        if sides is not None:  # rows and columns of one matrix hold both directions
             choices.append(_choice(pool, candidates, anchors))
         total = total + _SoftmaxCrossEntropy.apply(
             units[anchors], units[candidates], choices, temperature
@@ -60,16 +58,17 @@ Choice = tuple[Tensor, Tensor | tuple[Tensor, Tensor]]
 
 
 def _choice(pool: Pool, anchors: Tensor, candidates: Tensor) -> Choice:
-    """Return the column of each anchor's partner, and an index of the forbidden candidates."""
+    """Return the column of each anchor's partner, and the index of the forbidden candidates."""
     place = torch.full((len(pool.embeddings),), -1, device=anchors.device)
     place[candidates] = torch.arange(len(candidates), device=anchors.device)
     return place[anchors ^ 1], pool.forbidden(anchors, candidates)
 
 
 class _SoftmaxCrossEntropy(torch.autograd.Function):
-    """Sum of -log softmax at the partner over the rows of a matrix of cosines and, with a second
-    choice, over its columns. The forward pass computes the gradient of the cosines, so that only
-    one matrix is kept.
+    """Cross-entropy of the partners, summed over the rows of a matrix of cosines.
+
+    A second `Choice` adds the sum over the columns. The forward pass computes the gradient of the
+    cosines, so only one matrix is kept.
     """
 
     @staticmethod

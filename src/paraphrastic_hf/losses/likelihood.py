@@ -1,10 +1,7 @@
-"""Log-likelihoods over a large vocabulary, one block of tokens at a time.
+"""Log-likelihoods over a large vocabulary, computed in blocks that fit in a CPU's cache.
 
-These train paraphrase generators (thesis, 4.6 and 6.3) and, for minimum risk, translators (7.3). A
-softmax over 32,000 scores passes over the scores several times. Here all passes over a block run
-while the block is in the CPU's cache, and the gradient overwrites the probabilities. Stock
-cross-entropy takes 1.8 times as long (600 tokens, 32,000 entries, one core). A training step of
-SCPN takes 1.3 times as long with it (576 tokens).
+They train paraphrase generators (thesis, 4.6 and 6.3) and minimum-risk translators (7.3). Stock
+cross-entropy takes 1.8 times as long (600 tokens, 32,000 entries, one core).
 """
 
 from __future__ import annotations
@@ -20,15 +17,10 @@ LARGE_BLOCK = 2**26  # on a GPU, only to save memory
 
 
 def blocks(scores: Tensor) -> list[slice]:
-    """Split the tokens into blocks that fit in a CPU's cache, or larger ones on a GPU.
+    """Split the rows of `scores` into blocks that fit in a CPU's cache, or larger ones on a GPU.
 
     Args:
         scores: (tokens, vocab), any type.
-
-    Example:
-        >>> import torch
-        >>> blocks(torch.zeros(3, BLOCK // 2))
-        [slice(0, 2, None), slice(2, 4, None)]
     """
     tokens, vocab = scores.shape
     most = BLOCK if scores.device.type == "cpu" else LARGE_BLOCK
@@ -56,7 +48,7 @@ def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
 
 
 class _LogLikelihoods(torch.autograd.Function):
-    """Log-likelihoods whose gradient overwrites the probabilities: one backward pass per graph."""
+    """Log-likelihoods. The gradient overwrites the probabilities: one backward pass per graph."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, targets: Tensor) -> Tensor:

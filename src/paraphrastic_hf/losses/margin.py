@@ -1,8 +1,8 @@
-"""Margin loss of every contrastive system in the papers, two-sided or one-sided.
+"""Margin loss of every contrastive system in the papers.
 
-In the two-sided loss both sides of a pair have a negative (thesis, 3.1.3, 3.5.1, 3.7.1; 2017
-papers). In the one-sided loss only the first side has a negative (thesis, 4.4, 5.1.1, 7.2.1). The
-released code is always two-sided, and so are our results.
+In the two-sided loss both sentences of a pair have a negative (thesis, 3.1.3, 3.5.1, 3.7.1; 2017
+papers). In the one-sided loss only the first sentence has a negative (thesis, 4.4, 5.1.1, 7.2.1).
+The released code and our results use the two-sided loss.
 """
 
 from __future__ import annotations
@@ -37,9 +37,6 @@ def margin_loss(
     The two-sided hinge has both terms (thesis, 3.1.3), the one-sided hinge only the first (thesis,
     4.4).
 
-    For example, with cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5 and margin 0.4 the two
-    terms are 0.2 and 0 (`tests/losses/test_margin.py`).
-
     Args:
         first: Embeddings s, (batch, dim), any scale. The zero vector has cosine 0 with any vector.
         second: Embeddings t of the paraphrases or translations of s, (batch, dim).
@@ -49,10 +46,10 @@ def margin_loss(
         margin: Margin, in units of the similarity. 0 to 2 for cosines (thesis: 0.4), 0 or more for
             dot products (thesis: 1).
         similarity: `cosine`, or `dot` for dot products (thesis, 3.5.1).
-        has_negative_of_first: Whether each s has a negative, (batch,). Without a negative the term
-            is 0. None for all True.
-        has_negative_of_second: Whether each t has a negative, (batch,). Without a negative the term
-            is 0. None for all True.
+        has_negative_of_first: Whether each s has a negative, (batch,). If False, the term of s is
+            0. None for all True.
+        has_negative_of_second: Whether each t has a negative, (batch,). If False, the term of t is
+            0. None for all True.
 
     Returns:
         Sum of the terms, averaged over the batch, a scalar.
@@ -97,17 +94,15 @@ def margin_loss_of_rows(
 ) -> Tensor:
     """Compute `margin_loss` of embeddings that are rows of one matrix.
 
-    With cosines this is several times faster on a CPU, because the gradient of each vector is one
-    weighted sum of vectors. With a^ = a / |a|, the derivative of cos(a, b) with respect to a is
-    (b^ - cos(a, b) a^) / |a|.
+    With cosines this is several times faster than `margin_loss` on a CPU.
 
     Args:
         vectors: Embeddings of the texts of a batch, (texts, dim), any scale.
         rows: Row of s, t, t' and s' in `vectors` for each pair, (4, pairs). (3, pairs) without s'
             for the one-sided hinge.
         margin: Margin, in units of the similarity. 0 to 2 for cosines, 0 or more for dot products.
-        has_negative: Whether each pair has a t' and an s', (2, pairs), or (1, pairs) for the
-            one-sided hinge. A term without a negative is 0.
+        has_negative: Whether each s has a t' and each t an s', (2, pairs), or (1, pairs) for the
+            one-sided hinge. If False, the term is 0.
         similarity: `cosine` or `dot`.
 
     Returns:
@@ -137,6 +132,11 @@ def margin_loss_of_rows(
 
 
 class _MarginOfRows(torch.autograd.Function):
+    """The gradient of each vector is one weighted sum of vectors.
+
+    With a^ = a / |a|, the derivative of cos(a, b) with respect to a is (b^ - cos(a, b) a^) / |a|.
+    """
+
     @staticmethod
     def forward(
         ctx: Any, vectors: Tensor, rows: Tensor, margin: float, has_negative: Tensor

@@ -1,5 +1,5 @@
-"""Minimum risk: the expected cost of a list of candidate translations, mixed with the likelihood of
-the reference (thesis, 7.3; Shen et al., 2016; Edunov et al., 2018).
+"""Minimum risk: the expected cost of a list of candidate translations, mixed with the likelihood
+of the reference (thesis, 7.3; Shen et al., 2016; Edunov et al., 2018).
 
     risk of a list  =  sum over its candidates u of cost(t, u) p(u | x) / sum over u' of p(u' | x)
     loss            =  gamma * likelihood  +  (1 - gamma) * risk
@@ -16,11 +16,11 @@ PROBABILITIES = ("sequence", "token", "released")
 
 
 def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequence") -> Tensor:
-    """Return scores of candidates. Their softmax over a list gives the candidates' probabilities.
+    """Score candidate translations. A softmax of a list's scores gives their probabilities.
 
-    `sequence` (thesis 7.3) is the log probability of the candidate. `token` divides it by the
+    `sequence` (thesis, 7.3) is the log probability of the candidate. `token` divides it by the
     number of tokens, which makes candidates of different lengths comparable. `released` is the
-    exponential of `token`, as in the code of 2019, which makes the distribution nearly uniform.
+    exponential of `token`, as in the code of 2019. It makes the distribution nearly uniform.
 
     Args:
         log_probabilities: Log probability of each candidate, summed over its tokens, any shape, in
@@ -45,8 +45,7 @@ def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequenc
 def expected_cost(scores: Tensor, costs: Tensor, is_candidate: Tensor | None = None) -> Tensor:
     """Compute the expected cost of each list under softmax(scores) (thesis, 7.3).
 
-    The gradient of a score is the candidate's probability times (cost - expected cost). It is
-    exactly 0 if all candidates of a list have the same cost.
+    The gradient of a score is the candidate's probability times (cost - expected cost).
 
     Args:
         scores: Output of `list_scores`, (lists, candidates).
@@ -88,7 +87,7 @@ def expected_cost(scores: Tensor, costs: Tensor, is_candidate: Tensor | None = N
 
 
 def minimum_risk_parts(likelihood: Tensor, risk: Tensor, gamma: float) -> tuple[Tensor, Tensor]:
-    """Weigh the two terms of the loss, whose sum is minimized (thesis, 7.3).
+    """Multiply likelihood and risk by gamma and 1 - gamma. The loss is their sum (thesis, 7.3).
 
     Args:
         likelihood: Smoothed cross-entropy of the reference, a mean over tokens, scalar, in nats.
@@ -96,7 +95,7 @@ def minimum_risk_parts(likelihood: Tensor, risk: Tensor, gamma: float) -> tuple[
         gamma: Share of the likelihood, 0 to 1. The thesis chooses among 0.2, 0.3 and 0.4.
 
     Returns:
-        Both weighted terms, scalars.
+        Weighted likelihood and weighted risk, scalars.
 
     Raises:
         ValueError: If gamma is not between 0 and 1.

@@ -1,4 +1,4 @@
-"""Choice of negative examples: MAX, RAND and MIX (thesis, 3.1.3.1, 4.4 and 5.1.1).
+"""Choice of negative examples: hardest, random or a mixture (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
 `pool.py` defines which sentences may be chosen.
 """
@@ -25,16 +25,16 @@ def select_negatives(
     rows: Tensor | None = None,
     similarity: str = "cosine",
 ) -> Tensor:
-    """Choose a negative for each sentence of the pool.
+    """Choose a negative from the pool for each anchor.
 
     Args:
         pool: Sentences of a mega-batch.
-        strategy: `max` takes the most similar sentence, `rand` a random sentence. `mix` uses one of
-            the two for each anchor, with equal probability.
+        strategy: `max` takes the most similar sentence, `rand` a random sentence. `mix` takes the
+            most similar or a random one, each for half of the anchors on average.
         allowed: Which sentences may be chosen, `partner_language` or `opposite_side`.
         generator: Source of the random choices, on the CPU. `max` needs none.
-        rows: Indices of the anchors, (anchors,): the sentences that need a negative. None for all
-            sentences.
+        rows: Indices of the anchors, (anchors,). Anchors are the sentences that get a negative.
+            None for all sentences.
         similarity: `cosine`, or `dot` for dot products.
 
     Returns:
@@ -62,7 +62,7 @@ def select_negatives(
     if rows is None and strategy == "max" and (sides := pool.two_sides(allowed)) is not None:
         return _hardest_both_ways(pool, vectors, *sides)
     rows = torch.arange(total, device=device) if rows is None else rows
-    # Drawn for every sentence, so that a choice does not depend on `rows`.
+    # Numbers are drawn for every sentence, so that a choice does not depend on `rows`.
     is_random = (
         torch.rand(total, generator=generator).to(device)[rows]
         < {"max": 0, "mix": 0.5, "rand": 1}[strategy]
@@ -91,9 +91,9 @@ def _hardest(pool: Pool, vectors: Tensor, anchors: Tensor, candidates: Tensor) -
 
 
 def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """Choose the hardest negatives of two sides for each other, from one matrix of cosines.
+    """Choose the hardest negative from `right` for each sentence of `left`, and the reverse.
 
-    Sentence i of `left` and sentence i of `right` are partners.
+    Sentence i of `left` is the partner of sentence i of `right`.
     """
     chosen = torch.full((len(vectors),), -1, device=vectors.device)
     best, best_of_left = vectors.new_full((len(right),), -torch.inf), chosen[right]
@@ -103,7 +103,7 @@ def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor)
         similarity = linear(vectors[block], others)  # (block, right)
         similarity.diagonal(start).fill_(-torch.inf)
         reverse = similarity.T.contiguous()
-        if bars_more:  # not symmetric: a group is barred for its members and for their partners
+        if bars_more:  # not symmetric: the group of an anchor's partner is barred too
             similarity[pool.forbidden(block, right)] = -torch.inf
             reverse[pool.forbidden(right, block)] = -torch.inf
         value, column = _largest(similarity)
@@ -117,7 +117,7 @@ def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor)
 
 
 def _largest(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the maximum of each row, and the first column that has it."""
+    """Return the maximum of each row and the first column with that value."""
     if rows.device.type != "cpu" or rows.dtype != torch.float32:
         return rows.max(1)
     # numpy's argmax uses vector instructions and is ten times faster.
@@ -132,7 +132,7 @@ def _random(pool: Pool, anchors: Tensor, candidates: Tensor, draws: Tensor) -> T
     allowed = ~pool.is_forbidden(anchors[:, None], tries)
     found, first = allowed.max(1)  # argmax of a boolean is its first True
     chosen = tries.gather(1, first[:, None])[:, 0]
-    for i in torch.nonzero(~found)[:, 0].tolist():  # tiny or repetitive pools
+    for i in torch.nonzero(~found)[:, 0].tolist():  # all tries forbidden: rare, in tiny pools
         open_ = candidates[~pool.is_forbidden(anchors[i : i + 1], candidates)]
         chosen[i] = open_[int(draws[i, 0] * len(open_))] if len(open_) else -1
     return chosen

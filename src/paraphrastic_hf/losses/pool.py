@@ -1,15 +1,14 @@
 """Rules for which sentences may be negatives of a sentence (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
-The pool holds both sentences of every pair in a mega-batch or mini-batch. A sentence that needs a
-negative is an anchor. Its candidates are:
+The pool holds both sentences of every pair in a mega-batch or mini-batch. An anchor is a sentence
+that needs a negative. Its candidates are the sentences that may be chosen:
 
 * `partner_language`: sentences in the language of its partner. For bitext this is the opposite
-  language (thesis, 5.1.1), for paraphrases both sides of every pair. Mixtures work too.
-* `opposite_side`: sentences on the other side of the pairs, whatever their language (the released
-  code).
+  language (thesis, 5.1.1), for paraphrases both sides of every pair.
+* `opposite_side`: sentences on the other side of the pairs, in any language (the released code).
 
-Never candidates are the anchor, its partner, all sentences with the `group` of the anchor or the
-  partner, and the groups in `never` (the constraints of 3.5.1).
+Some sentences are never candidates: the anchor, its partner, the groups of these two sentences, and
+the groups in `never` (the constraints of 3.5.1).
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class Pool:
         language: Index of each sentence's language, (sentences,).
         group: Index of each sentence's group, (sentences,). Sentences of one group are never each
             other's negatives.
-        never: Groups whose sentences must also not be negatives of a sentence, (sentences, groups),
-            padded with -1. None for no such groups.
+        never: Other groups that are forbidden as negatives of each sentence, (sentences, groups),
+            padded with -1. None if there are no other groups.
     """
 
     embeddings: Tensor
@@ -47,7 +46,7 @@ class Pool:
         return self.never is not None or bool((groups[1:] == groups[:-1]).any())
 
     def two_sides(self, allowed: str) -> tuple[Tensor, Tensor] | None:
-        """Split the pool into two halves that are each other's candidates.
+        """Split the pool into two halves. The candidates of one half are the other half.
 
         Args:
             allowed: Which sentences may be negatives, one of `POOLS`.
@@ -73,7 +72,7 @@ class Pool:
 
         Returns:
             For each class, the positions of its anchors in `rows`, (members,), and the indices of
-            the candidates, (candidates,).
+            its candidates, (candidates,).
         """
         if allowed == "opposite_side":
             wanted = 1 - rows % 2
@@ -86,7 +85,7 @@ class Pool:
         ]
 
     def _barred(self, anchors: Tensor) -> Tensor:
-        """Return the groups that are forbidden for each anchor, (2 or more, *anchors.shape)."""
+        """Return the groups that are forbidden for each anchor, (groups, *anchors.shape)."""
         own = torch.stack([self.group[anchors], self.group[anchors ^ 1]])
         return own if self.never is None else torch.cat([own, self.never[anchors].movedim(-1, 0)])
 
@@ -98,7 +97,7 @@ class Pool:
             candidates: Sentence indices, any shape that broadcasts with `anchors`.
 
         Returns:
-            True where forbidden, any shape that both arguments broadcast to.
+            True where forbidden, in the shape given by broadcasting.
         """
         return (self.group[candidates] == self._barred(anchors)).any(0)
 

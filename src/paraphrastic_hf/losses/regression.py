@@ -1,8 +1,8 @@
 """Losses for distillation and for relatedness scores.
 
-Distillation regresses onto a teacher's vectors (Reimers and Gurevych, 2020, with cosine instead of
-squared error), or applies the papers' hinge to the teacher's vectors. Relatedness scores become
-distributions over integers, which are compared by KL divergence (Tai et al., 2015; thesis, 3.2.4).
+Distillation moves student vectors toward a teacher's vectors (Reimers and Gurevych, 2020, with
+cosine instead of squared error). Relatedness scores become distributions over integers, which are
+compared by KL divergence (Tai et al., 2015; thesis, 3.2.4).
 """
 
 from __future__ import annotations
@@ -13,38 +13,33 @@ from torch.nn import functional as F
 
 
 def cosine_distance(vectors: Tensor, targets: Tensor) -> Tensor:
-    """Return 1 - the cosine of each vector with its target, averaged, 0 to 2.
+    """Return the mean of 1 - cos(vector, target) over a batch.
 
     Args:
         vectors: Student embeddings, (batch, dim), any scale.
         targets: Teacher embeddings, (batch, dim), not zero.
 
     Returns:
-        A scalar.
-
-    Example:
-        >>> import torch
-        >>> cosine_distance(torch.tensor([[2.0, 0.0]]), torch.tensor([[0.0, 1.0]])).item()
-        1.0
+        A scalar, 0 to 2.
     """
     return 1 - F.cosine_similarity(vectors.float(), targets.float()).mean()
 
 
 def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: float) -> Tensor:
-    """Compute the margin loss (thesis, 4.4) with the nearest other target as negative, averaged.
+    """Compute the margin loss (thesis, 4.4) of student vectors and their targets.
 
-    Regression alone moves a student vector near its target. This loss also moves it nearer to its
-    target than to other targets, which translation retrieval needs.
+    The negative is the most similar target of another text. Unlike cosine regression, this loss
+    also moves a vector away from other targets, as translation retrieval requires.
 
     Args:
         vectors: Student embeddings, (batch, dim).
         targets: Teacher embeddings, (batch, dim), not zero.
-        texts: Index of the text that each target encodes, (batch,). Targets of one text are not
-            negatives of each other.
+        texts: Index of the text that each target encodes, (batch,). Targets of the same text are
+            not used as negatives.
         margin: Margin, in units of the cosine, 0 to 2.
 
     Returns:
-        A scalar, 0 to 2 + margin.
+        Mean over the batch, a scalar, 0 to 2 + margin.
 
     Example:
         >>> import torch
@@ -56,13 +51,14 @@ def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: fl
     """
     cosines = F.normalize(vectors.float(), dim=1) @ F.normalize(targets.float(), dim=1).T
     same = texts[:, None] == texts
-    nearest = cosines.masked_fill(same, -torch.inf).max(1).values  # -inf if all are one text
+    nearest = cosines.masked_fill(same, -torch.inf).max(1).values  # -inf without another text
     return (margin - cosines.diagonal() + nearest).clamp(min=0).mean()
 
 
 def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
-    """Return the distribution over integers whose mean is the score: 3.6 gives p(3) = 0.4, p(4) =
-    0.6.
+    """Return the distribution over the two nearest integers whose mean is the score.
+
+    For example, a score of 3.6 gives p(3) = 0.4 and p(4) = 0.6:
 
         p_i = y - floor(y) at floor(y) + 1,   floor(y) - y + 1 at floor(y),   0 elsewhere
 
@@ -86,7 +82,7 @@ def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
             f"scores must be from {lowest} to {highest}, got {scores.min().item():g} to "
             f"{scores.max().item():g}"
         )
-    below = scores.floor().clamp(max=highest - 1)  # the highest score is all at `below + 1`
+    below = scores.floor().clamp(max=highest - 1)  # for the highest score p(below + 1) is 1
     part = (scores - below).unsqueeze(1)
     place = (below - lowest).long().unsqueeze(1)
     empty = scores.new_zeros(len(scores), highest - lowest + 1)
@@ -97,7 +93,7 @@ def divergence(target: Tensor, logits: Tensor) -> Tensor:
     """Return KL(target || softmax(logits)) in nats, averaged over the batch, a scalar.
 
     Args:
-        target: Target distributions, (batch, K), as from `score_distribution`.
+        target: Target distributions, (batch, K), such as the result of `score_distribution`.
         logits: Logits of the K integers, (batch, K).
     """
     log_ratio = torch.special.xlogy(target, target) - target * logits.log_softmax(1)

@@ -1,10 +1,10 @@
-"""L2 penalties, on the distance of embeddings from their initial values and on other parameters
-(thesis, 3.1.3), or on all parameters (3.7.1).
+"""L2 penalties.
 
-    lambda_w ||W_initial - W||^2 + lambda_c ||W_c||^2      or      lambda ||theta||^2
+    lambda_w ||W_initial - W||^2 + lambda_c ||W_c||^2      (thesis, 3.1.3)
+    lambda ||theta||^2                                     (thesis, 3.7.1)
 
-Only the table rows that a batch uses are penalized, so that the cost of a step does not grow with
-the vocabulary. The factor 1/2 of the released code is left out.
+W is the word embedding table, W_c the other parameters, theta all parameters. Only the table rows
+of the current batch are penalized. The factor 1/2 of the released code is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def distance_to_start(table: Tensor, start: Tensor | None, ids: Tensor) -> Tenso
         ids: Rows that the batch uses, any shape. Repeated ids count once.
 
     Returns:
-        ||W_initial - W||^2 over those rows, scalar.
+        ||W_initial - W||^2 over the distinct rows, a scalar.
     """
     rows = torch.unique(ids)
     used = lookup(table, rows)

@@ -1,10 +1,9 @@
 """Softmax over a sample of a large vocabulary, with an unbiased estimate of the full sum.
 
-On a CPU most of a decoder's cost is scoring the whole vocabulary. Here every token of the batch is
-scored, and a random sample of the other tokens. Sampled tokens are weighted such that the expected
-weighted sum of exp(score) equals the full sum. This is importance sampling (Bengio and Senecal,
-2003) in which the tokens of the batch form a stratum that is taken whole. The papers use the whole
-vocabulary (candidates None).
+On a CPU, scoring the whole vocabulary takes most of a decoder's time. Instead, a batch is scored
+against its own tokens and a random sample of all other tokens. Weights of the sampled tokens make
+the sum of exp(score) an unbiased estimate (importance sampling; Bengio and Senecal, 2003). The
+papers use the whole vocabulary.
 """
 
 from __future__ import annotations
@@ -23,42 +22,42 @@ class Candidates:
 
     Attributes:
         ids: (candidates,) int64, ascending, each once.
-        weights: (candidates,) float32, number of vocabulary tokens that each candidate stands for.
+        weights: (candidates,) float32. Number of vocabulary tokens that each candidate represents.
     """
 
     ids: torch.Tensor
     weights: torch.Tensor
 
     def columns(self, targets: torch.Tensor) -> torch.Tensor:
-        """Return the index of each token among the candidates.
+        """Return the position of each token in `ids`.
 
         Args:
             targets: Token ids, any shape. All must be candidates.
 
         Returns:
-            Indices, in the shape given.
+            Positions, in the shape given.
         """
         return torch.searchsorted(self.ids, targets)
 
     def to(self, device: torch.device) -> Candidates:
-        """Move both tensors to a device."""
+        """Return a copy on a device."""
         return Candidates(moved(self.ids, device), moved(self.weights, device))
 
 
 def draw_candidates(
     targets: np.ndarray, vocab: int, extra: int, random: np.random.Generator
 ) -> Candidates:
-    """Take every token of a batch and a sample of the others.
+    """Return every token of a batch and a random sample of the other vocabulary tokens.
 
     Args:
         targets: Ids that the batch predicts, any shape.
         vocab: Vocabulary size.
-        extra: Number of other tokens to draw, at least 1. Fewer if the vocabulary has no more.
+        extra: Number of other tokens to draw, at least 1. All if the vocabulary has fewer.
         random: Source of the draw.
 
     Example:
         >>> found = draw_candidates(np.array([2, 2, 5]), 10, 4, np.random.default_rng(0))
-        >>> len(found.ids), float(found.weights.sum())  # 2 and 5, and 4 that stand for the other 8
+        >>> len(found.ids), float(found.weights.sum())  # ids 2 and 5, and 4 of the other 8
         (6, 10.0)
     """
     is_used = np.zeros(vocab, bool)

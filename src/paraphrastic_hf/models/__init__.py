@@ -1,4 +1,4 @@
-"""Models, one file per family. `families.py` lists the encoders over one table."""
+"""Models, one file per family."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ for _auto_class, _model_classes in _BY_AUTO_CLASS.items():
         AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
         _auto_class.register(_config_class, _model_class, exist_ok=True)
 
-# The other tokenizers are stock classes. `register` needs some config, but looks up the class name.
+# Other tokenizers are stock classes. `register` uses only the config's class name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)
 AutoTokenizer.register(MixedConfig, slow_tokenizer_class=MixtureTokenizer, exist_ok=True)

@@ -1,10 +1,7 @@
-"""Interface of every encoder (thesis, 3.1.2; Wieting and Gimpel, 2017): padded ids and a mask in,
-one vector per text out.
+"""Base classes of every model, and the interface of encoders (thesis, 3.1.2).
 
-A batch may also be flat, which needs no padding: the ids of all texts in one row, and the length of
-each text. Each family of encoders is one file in `encoders/` with its config and its model. A model
-implements `token_states`. It overrides `pool` if it does not take the mean, and `embed_flat` if it
-needs no padding.
+An encoder maps padded ids and a mask to one vector per text. A batch may also be flat: the ids of
+all texts concatenated, and the length of each text.
 """
 
 from __future__ import annotations
@@ -21,11 +18,11 @@ from transformers.utils import ModelOutput
 from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.layers.pooling import masked_mean
 
-NO_LABEL = -100  # target to ignore, as in transformers
+NO_LABEL = -100  # label that the loss ignores, as in transformers
 
 
 def check_choices(config: Any, **choices: Collection[str]) -> None:
-    """Raise ValueError if a setting has a value that is not among its choices."""
+    """Raise ValueError if a setting has a value that is not in its list of choices."""
     for name, known in choices.items():
         if (value := getattr(config, name)) not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
@@ -40,7 +37,7 @@ def check_positive(config: Any, *names: str) -> None:
 
 @dataclass
 class SentenceEncoderOutput(ModelOutput):
-    """Output of every encoder.
+    """Output of a sentence encoder.
 
     Attributes:
         last_hidden_state: (batch, seq, dim) token vectors, None with `pooled_only`.
@@ -54,23 +51,22 @@ class SentenceEncoderOutput(ModelOutput):
 
 
 class ParaphrasticModel(PreTrainedModel):
-    """Base of every model of this package: embedding tables, and code saved with the model."""
+    """Base class of every model of this package, with methods to read and save it."""
 
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     auto_class: ClassVar[str] = "AutoModel"
-    further_auto_classes: ClassVar[tuple[str, ...]] = ()  # other Auto classes that load this one
+    further_auto_classes: ClassVar[tuple[str, ...]] = ()  # other Auto classes that load the model
     is_resizable: ClassVar[bool] = True
     # Description for the model card, a Jinja template over the configuration and `tokens`. For an
-    # encoder it continues "The vector of a sentence is". For other models it is a sentence.
+    # encoder it completes "The vector of a sentence is ...". For other models it is a sentence.
     card_sentence: ClassVar[str] = ""
 
     @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load as in transformers, and freeze the second bias of torch's recurrences.
 
-        torch's recurrences have two biases, those of the papers one. transformers makes all
-        parameters trainable.
+        The papers' recurrences have one bias.
         """
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
@@ -92,36 +88,27 @@ class ParaphrasticModel(PreTrainedModel):
         return output.to_tuple() if is_dict is False else output
 
     def tables(self) -> list[nn.Embedding]:
-        """Return the embedding tables. The ids of a table follow those of the table before it."""
+        """Return the embedding tables. The ids of each table follow those of the previous table."""
         return [self.get_input_embeddings()]
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return the tables whose gradients, on a CPU, should hold only the rows that a batch uses.
+        """Return the tables whose gradients, on a CPU, should contain only the rows of a batch.
 
-        This saves time if the table's gradient costs more than the rest of the model. The model
-        must read these tables through `layers.embedding.lookup`, and `rows_used` must yield the
-        rows.
+        The model must read these tables through `layers.embedding.lookup`.
         """
         return []
 
     def before_reading(self, inputs: Mapping[str, Any]) -> None:
-        """Hook that runs before the table rows of `inputs` are read.
+        """Hook that runs before the forward pass reads the table rows of `inputs`.
 
-        A lazy optimizer (`training/engine/row_adam.py`) replaces it to bring these rows up to date.
-
-        Args:
-            inputs: Arguments of `forward` by name.
+        `training/engine/row_adam.py` replaces it to update these rows first. `inputs` are the
+        arguments of `forward` by name.
         """
 
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """Yield the table rows that a forward pass over `inputs` reads.
+        """Yield each table with the rows that `forward(**inputs)` reads, (rows,) int64.
 
-        Args:
-            inputs: Arguments of `forward` by name. `input_ids` may have any shape and padding.
-
-        Yields:
-            Each table of `tables`, with the indices of the rows read, (rows read,) int64. Indices
-            may repeat, and rows that are not read may be included.
+        Rows may repeat. Rows that are not read may be included. `input_ids` may have any shape.
         """
         tables, rows = self.tables(), inputs["input_ids"].reshape(-1).long()
         if len(tables) == 1:
@@ -144,11 +131,11 @@ class ParaphrasticModel(PreTrainedModel):
 
 
 class SentenceEncoderModel(ParaphrasticModel):
-    """Base of every sentence encoder."""
+    """Base class of sentence encoders. Subclasses define `token_states`."""
 
     ignores_order: ClassVar[bool] = False  # whether the order of tokens is irrelevant
-    tokenizer_kinds: ClassVar[tuple[str, ...]] = ()  # kinds allowed in recipes, () for any
-    most_tokens: ClassVar[int] = 2**18  # tokens of an encoding batch of several texts, padded
+    tokenizer_kinds: ClassVar[tuple[str, ...]] = ()  # tokenizers allowed in recipes, () for all
+    most_tokens: ClassVar[int] = 2**18  # limit of an encoding batch with padding, in tokens
 
     def sparse_tables(self) -> list[nn.Embedding]:
         return self.tables()
@@ -164,7 +151,7 @@ class SentenceEncoderModel(ParaphrasticModel):
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Return sentence vectors, (batch, dim), from flat ids, (tokens,), and lengths, (batch,).
 
-        Lengths may be 0. By default this pads the batch.
+        Lengths may be 0. The default pads the batch.
         """
         longest = int(lengths.max()) if lengths.any() else 1  # at least one column
         mask = torch.arange(longest, device=ids.device) < lengths.unsqueeze(1)
@@ -181,7 +168,8 @@ class SentenceEncoderModel(ParaphrasticModel):
     def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
         """Yield the trained parameters other than tables (W_c; thesis, 3.1.2), each with a flag.
 
-        The flag is true if `lambda_c` pulls the parameter toward its initial value instead of zero.
+        If the flag is true, `lambda_c` pulls the parameter toward its initial value, otherwise
+        toward zero.
         """
         tables = {id(table.weight) for table in self.tables()}
         for parameter in self.parameters():
@@ -200,12 +188,12 @@ class SentenceEncoderModel(ParaphrasticModel):
         """Encode a padded or a flat batch.
 
         Args:
-            input_ids: (batch, seq) ids. Masked positions are ignored.
+            input_ids: (batch, seq) ids, or with `lengths` (tokens,) ids, texts concatenated.
             attention_mask: (batch, seq), 1 for a token, at any positions. All ones if absent.
             pooled_only: Leave out `last_hidden_state`, which saves time in some models.
             return_dict: Return a tuple if False.
-            lengths: (batch,) number of tokens of each text, if `input_ids` is flat, (tokens,), text
-                after text. Cannot be combined with a mask. `last_hidden_state` is then None.
+            lengths: (batch,) number of tokens of each text of a flat batch. Excludes a mask.
+                `last_hidden_state` is then None.
 
         Returns:
             Sentence vectors, (batch, dim), and token vectors, (batch, seq, dim).

@@ -1,4 +1,4 @@
-"""Context manager that turns dropout off (Wieting and Gimpel, 2017, 4.2)."""
+"""Context manager for evaluation mode."""
 
 from __future__ import annotations
 
@@ -10,16 +10,7 @@ from torch import nn
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Switch a model to evaluation mode, then restore its mode.
-
-    Example:
-        >>> layer = nn.Dropout(0.5)
-        >>> with evaluating(layer):
-        ...     print(layer.training)
-        False
-        >>> layer.training
-        True
-    """
+    """Switch a model to evaluation mode (no dropout). Restore its former mode on exit."""
     was_training = model.training
     model.eval()
     try:

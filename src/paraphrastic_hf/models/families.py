@@ -1,7 +1,6 @@
-"""Encoder families (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1), by their value of `model.kind` in
-recipes.
+"""Encoder families, keyed by the value of `model.kind` in recipes.
 
-A new family needs a file in `models/encoders/`, named after its kind, and a line here. Families
+A new family needs a file in `models/encoders/` with the name of its kind, and a line here. Families
 outside this package use `register_encoder`.
 """
 
@@ -28,5 +27,5 @@ FAMILIES: dict[str, type[SentenceEncoderModel]] = {
 
 
 def families_by_type() -> dict[str, type[SentenceEncoderModel]]:
-    """Return the families by the `model_type` of their configurations."""
+    """Return the families, keyed by the `model_type` of their configurations."""
     return {model.config_class.model_type: model for model in FAMILIES.values()}

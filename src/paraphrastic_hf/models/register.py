@@ -1,4 +1,4 @@
-"""Registration of encoders that are defined outside this package."""
+"""Registration of encoders defined outside this package."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ Encoder = TypeVar("Encoder", bound=type[SentenceEncoderModel])
 
 
 def register_encoder(model_class: Encoder) -> Encoder:
-    """Let recipes train an encoder class of your own, and `SentenceEncoder` load it.
+    """Register an encoder class of your own for recipes, `SentenceEncoder` and `AutoModel`.
 
-    The class is also registered with `AutoConfig` and `AutoModel`. Its source file is saved beside
-    the weights, unless the class is defined in a notebook. Recipes name the class by the
-    `model_type` of its config.
+    Recipes name the class by the `model_type` of its config. Its source file is saved with the
+    weights, unless the class is defined in a notebook.
 
     Args:
         model_class: A subclass of `TableModel` or `SentenceEncoderModel`. Its `config_class` needs
@@ -31,7 +30,7 @@ def register_encoder(model_class: Encoder) -> Encoder:
 
     Raises:
         TypeError: If `model_class` or `config_class` does not meet these conditions.
-        ValueError: If the `model_type` is missing or taken.
+        ValueError: If the `model_type` is missing or already used.
 
     Example:
         >>> from paraphrastic_hf.models.table import TableConfig, TableModel
@@ -51,10 +50,10 @@ def register_encoder(model_class: Encoder) -> Encoder:
     kind = config_class.model_type
     if not kind or kind.startswith("paraphrastic-"):  # this prefix is taken by our models
         raise ValueError(f"{config_class.__name__} needs its own model_type, got {kind!r}")
-    is_again = kind in FAMILIES  # for example when a notebook cell runs twice
+    is_again = kind in FAMILIES  # such as a notebook cell that runs twice
     AutoConfig.register(kind, config_class, exist_ok=is_again)
     AutoModel.register(config_class, model_class, exist_ok=is_again)
-    if model_class.__module__ != "__main__":  # transformers cannot copy a notebook
+    if model_class.__module__ != "__main__":  # transformers cannot copy the code of a notebook
         config_class.register_for_auto_class()
         model_class.register_for_auto_class("AutoModel")
     FAMILIES[kind] = model_class
@@ -64,11 +63,7 @@ def register_encoder(model_class: Encoder) -> Encoder:
 
 
 def encoder_class(kind: str) -> type[SentenceEncoderModel]:
-    """Return the encoder class of a kind. Import and register it if the kind is `module:Class`.
-
-    Raises:
-        RecipeError: If the class cannot be imported or is not an encoder.
-    """
+    """Return the encoder class of a kind. A kind `module:Class` is imported and registered."""
     if kind in FAMILIES:
         return FAMILIES[kind]
     found: Any = imported(kind, "model.kind")

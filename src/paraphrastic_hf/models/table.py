@@ -1,9 +1,7 @@
-"""Base of encoders that read one table of token vectors (thesis, 3.1.2): initialization, dropout,
-and gradients that hold only the used rows.
+"""Base of encoders that read one table of token vectors (thesis, 3.1.2).
 
-These encoders work on flat tokens, text after text, without padding. A family defines `pool_rows`,
-and either `states` (from token vectors to token states) or `states_of` (from ids to token states).
-Families that add up table rows use `weighted_sum`.
+They read texts as concatenated tokens without padding. A family overrides `pool_rows`, `states`
+or `states_of`.
 """
 
 from __future__ import annotations
@@ -23,16 +21,15 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 
 @strict
 class TableConfig(PreTrainedConfig):
-    """Settings of every encoder over one table.
+    """Settings of every encoder with one table of token vectors.
 
     Args:
         vocab_size: Rows of the table, including row 0 for padding.
-        hidden_size: Dimensions of a sentence vector. The thesis uses 300, and 1,024 at scale.
+        hidden_size: Dimensions of a sentence vector, 300 or 1,024 in the thesis.
         embedding_size: Dimensions of a token vector. `hidden_size` if None.
         embedding_dropout: Probability that one value of a token's vector is zeroed in training.
         word_dropout: Probability that a token's whole vector is zeroed in training.
-        initializer_std: Standard deviation of the initial rows, 1 in SP and 0.01 in ParaNMT's
-            TRIGRAM.
+        initializer_std: Standard deviation of the initial rows, 1 in SP, 0.01 in ParaNMT's TRIGRAM.
     """
 
     vocab_size: int = 20000
@@ -58,7 +55,7 @@ class TableConfig(PreTrainedConfig):
 
 
 class TableModel(SentenceEncoderModel):
-    """Base of every encoder over one table."""
+    """Base class of encoders with one table of token vectors."""
 
     def __init__(self, config: TableConfig) -> None:
         super().__init__(config)
@@ -73,7 +70,7 @@ class TableModel(SentenceEncoderModel):
             self.initialize_composition(module)
 
     def initialize_composition(self, module: nn.Module) -> None:
-        """Initialize one module other than the table."""
+        """Initialize one module of the parameters outside the table."""
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.embedding
@@ -84,9 +81,9 @@ class TableModel(SentenceEncoderModel):
         self.embedding = value
 
     def states(self, rows: Tensor, lengths: Tensor) -> Tensor:
-        """Return token states, (tokens, dim), from flat token vectors, (tokens, table_size).
+        """Return token states, (tokens, dim), from token vectors, (tokens, table_size).
 
-        `lengths`, (batch,), may hold 0. By default the states are the token vectors.
+        Lengths, (batch,), may be 0. The default returns the token vectors.
         """
         return rows
 
@@ -98,7 +95,7 @@ class TableModel(SentenceEncoderModel):
         return self.states(self.token_rows(ids), lengths)
 
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Return sentence vectors, (batch, dim), from token states. By default the mean."""
+        """Return sentence vectors, (batch, dim), from token states. The default is the mean."""
         return mean_rows(states, lengths)
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -113,7 +110,7 @@ class TableModel(SentenceEncoderModel):
         return self.pool_rows(self.states_of(ids, lengths), lengths)
 
     def token_rows(self, ids: Tensor) -> Tensor:
-        """Return the vectors of flat ids, (tokens, table_size), with dropout in training."""
+        """Return the vectors of ids, (tokens, table_size), with dropout in training."""
         rows = rows_of(self.embedding, ids)
         word, number = self.config.word_dropout, self.config.embedding_dropout
         if self.training and word:
@@ -121,11 +118,10 @@ class TableModel(SentenceEncoderModel):
         return dropout(rows, number, self.training)
 
     def distinct_rows(self, ids: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Return vectors of the distinct ids, (distinct, table_size), and each token's row,
-        (tokens,).
+        """Return the vectors of the distinct ids, (distinct, table_size), and each token's row.
 
-        With dropout, equal ids have different vectors. The result is then the vectors of all
-        tokens, and None.
+        With dropout, equal ids have different vectors. Then return the vectors of all tokens, and
+        None.
         """
         if self.training and (self.config.word_dropout or self.config.embedding_dropout):
             return self.token_rows(ids), None
@@ -135,10 +131,7 @@ class TableModel(SentenceEncoderModel):
     def weighted_sum(self, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
         """Return weighted sums of token vectors, (batch, table_size), with dropout in training.
 
-        Args:
-            ids: (tokens,), text after text.
-            lengths: Number of tokens of each text, (batch,). May be 0.
-            weights: (tokens,), without gradient.
+        `weights`, (tokens,), get no gradient.
         """
         if not self.training or not self.config.embedding_dropout:
             weights = dropout(weights, self.config.word_dropout, self.training)

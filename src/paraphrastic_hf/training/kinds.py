@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 
 
 class Recipe(Protocol):
-    """Interface of all recipes: the keys that every kind has. `load_recipe` reads a recipe from a
-    file.
-    """
+    """Keys that all kinds of recipes have. `load_recipe` reads a recipe from a file."""
 
     @property
     def kind(self) -> str:
@@ -62,11 +60,9 @@ class Recipe(Protocol):
 
 
 class TrainingJob(Protocol):
-    """Interface of the part of a run that depends on its kind. `run.train` calls the methods in
-    this order.
+    """The part of a run that depends on its kind. `run.train` calls the methods in this order.
 
-    The constructor checks the recipe and reads small inputs, so errors are found before the output
-    folder changes.
+    The constructor checks the recipe, so that errors are found before the output folder changes.
     """
 
     def __init__(self, recipe: Any, context: Context) -> None: ...
@@ -74,11 +70,11 @@ class TrainingJob(Protocol):
     def prepare(self, work: Path) -> None:
         """Write the tokenizer and the tokenized text to `work`, unless they exist.
 
-        It is called only in the first process, also when a run resumes.
+        Only the first process calls it, also when a run resumes.
         """
 
     def build(self, work: Path) -> ParaphrasticModel:
-        """Return the initial model. The random generator is already seeded."""
+        """Return the initial model. The random seed is already set."""
 
     def objective(self, model: Any, accelerator: Accelerator) -> Objective:
         """Return the training objective."""
@@ -86,16 +82,16 @@ class TrainingJob(Protocol):
     def development(self) -> Callable[[Any], float] | None:
         """Return a function that computes a model's development score. Higher is better.
 
-        Return None without a development set. The run then keeps the last weights.
+        None without a development set. The run then keeps the last weights.
         """
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
-        """Write the finished model to `output` and return its results for `run.json`."""
+        """Write the finished model to `output`. Return its results for `run.json`."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """Arguments of `run.train` that a `TrainingJob` needs besides the recipe."""
+    """Arguments of `train` for a `TrainingJob`."""
 
     data_root: str | Path | None = None
     datasets: Iterable[Any] = ()
@@ -104,10 +100,9 @@ class Context:
 
 @dataclass(frozen=True)
 class JobEntry:
-    """Entry of `JOBS`: the classes of one kind of training.
+    """Classes of one kind of training.
 
     Attributes:
-        recipe: Recipe class.
         implementation: `module:class` of the `TrainingJob`.
         examples: Plural name of the training examples.
     """
@@ -117,7 +112,7 @@ class JobEntry:
     examples: str
 
     def load(self) -> type[TrainingJob]:
-        """Import the class of the training job. This imports torch."""
+        """Import the `TrainingJob`, and with it torch."""
         module, _, name = self.implementation.partition(":")
         found: type[TrainingJob] = getattr(
             importlib.import_module(f"paraphrastic_hf.training.{module}"), name
@@ -143,9 +138,9 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
     """Read a recipe file of any kind and apply command-line overrides.
 
     Args:
-        path: YAML file, or the name of a packaged recipe, such as `own` or
-            `simple-and-effective-2019/own`. Without a `kind`, a recipe with a `task` is supervised
-            and any other is contrastive.
+        path: YAML file, or name of a packaged recipe, such as `own` or
+            `simple-and-effective-2019/own`. Without `kind`, a recipe with a `task` is supervised
+            and any other contrastive.
         overrides: Command-line arguments, such as `["--margin", "0.5"]`. `--start` replaces the
             tokenizer and the encoder of the file.
 
@@ -191,10 +186,7 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
 
 
 def _make_room_for_start(mapping: dict[str, Any]) -> None:
-    """Remove the tokenizer and the encoder, which `--start` replaces.
-
-    Only the encoder's `embedding_dropout` and `word_dropout` are kept.
-    """
+    """Remove the tokenizer and the encoder, except its two dropouts. `--start` replaces them."""
     mapping.pop("tokenizer", None)
     model = mapping.pop("model", None)
     if isinstance(model, dict):
@@ -219,13 +211,13 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
 
 
 def class_of(mapping: dict[str, Any]) -> type:
-    """Return the class of a recipe, by its `kind`."""
+    """Return the class of a recipe, for its `kind`."""
     kind = kind_of(mapping)
     if kind == CORPUS:
         raise RecipeError("kind corpus is for `paraphrastic corpus make`, not for training")
     if not isinstance(kind, str) or kind not in JOBS:
         raise RecipeError(
-            f"kind must be one of {', '.join(JOBS)}, got {kind!r}. The kinds of the tokenizer and "
-            "the encoder are --tokenizer.kind and --model.kind."
+            f"kind must be one of {', '.join(JOBS)}, got {kind!r}. The kinds of tokenizer and "
+            "encoder are --tokenizer.kind and --model.kind."
         )
     return JOBS[kind].recipe

@@ -1,8 +1,7 @@
-"""Hyperparameter search on the development set, with Optuna (thesis 3.2.2.1, 3.5.2, 3.7.2.3).
+"""Hyperparameter search on the development set, with Optuna (thesis, 3.2.2.1, 3.5.2, 3.7.2.3).
 
-The output folder contains `recipe.yaml` (base recipe), `optuna.log` (every trial), `trials.md`,
-`trials.tsv` and `trials.png` (results), `best.yaml` and `best/` (best recipe and model). During the
-search, `trials/` contains unfinished runs, and `work/` the tokenized pairs that the runs share.
+The output folder contains `recipe.yaml` (base recipe), `optuna.log` (trials), `trials.md`,
+`trials.tsv` and `trials.png` (results), `best.yaml` and `best/` (best recipe and model).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from paraphrastic_hf.training.engine.score_units import unit_of
 logger = logging.getLogger(__name__)
 
 SAMPLERS = ("grid", "random", "tpe")
-TRIES = 20  # repeated proposals of TPE before the first untried settings are taken instead
+TRIES = 20  # number of proposals of TPE before an untried setting is taken instead
 STUDY = "optuna.log"
 
 Settings = dict[str, Any]
@@ -58,7 +57,7 @@ class Trial:
         settings: Values of the searched keys, by full key name.
         score: Best development score of the run, or None if it failed.
         step: Optimizer step with the best score.
-        seconds: Wall time of the run since it was last started.
+        seconds: Wall time of the run, without time before an interruption.
         error: Error message of a failed run.
     """
 
@@ -80,31 +79,29 @@ def tune(
     datasets: Iterable[Any] = (),
     progress: bool = True,
 ) -> list[Trial]:
-    """Train models with settings from a grid, and write the best recipe and model to `output`.
+    """Train models with settings from a grid. Write the best recipe and model to `output`.
 
-    The same call resumes an interrupted search. Finished trials are kept, the interrupted trial
-    resumes from its checkpoint, and failed trials are repeated. The grid of the resumed search may
-    have additional values.
+    The same call resumes an interrupted search, and repeats failed trials. The grid may then have
+    additional values.
 
     Args:
         recipe: Base recipe of all trials, with a development set.
         grid: Values of each searched key, by full key name, such as `training.margin`.
         output: Output folder of the search.
-        sampler: `grid` tries settings in the order of the grid, `random` in an order drawn with the
-            recipe's seed, and `tpe` prefers regions of high scores (Bergstra et al., 2011).
-        trials: Maximum number of trials, including trials of an earlier call. None tries all
-            settings.
+        sampler: `grid` tries settings in order, `random` in a random order, and `tpe` prefers
+            settings near high scores (Bergstra et al., 2011).
+        trials: Maximum number of trials, including those of an earlier call. None for all settings.
         data_root: As in `train`.
         datasets: As in `train`.
         progress: Show progress bars.
 
     Returns:
-        All trials, best first, failed ones last.
+        All trials, best first, failed trials last.
 
     Raises:
-        RecipeError: The recipe has no development set, there are several processes, a value is
-            invalid in every trial, `output` contains other files or another grid, or every trial
-            failed.
+        RecipeError: The recipe has no development set, a value is invalid in every trial, every
+            trial failed, there are several processes, or `output` contains other files or another
+            grid.
         MissingExtraError: Optuna is not installed.
         BusyError: Another process is searching in `output`.
         DataError: The files of the development set do not exist.
@@ -120,7 +117,7 @@ def tune(
     output = Path(output)
     _check(recipe, grid, sampler, trials)
     if "run.development" not in grid:
-        read_development(recipe.run.development, data_root)  # raises before the first trial
+        read_development(recipe.run.development, data_root)  # may raise, before any trial
     options = {
         "data_root": data_root,
         "datasets": [_rereadable(item) for item in datasets],
@@ -137,7 +134,7 @@ def tune(
 
 
 def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:
-    """Return a copy of a recipe with changed keys, after checking them."""
+    """Return a copy of a recipe with changed keys. Raise an error if they are invalid."""
     mapping = copy.deepcopy(to_mapping(recipe))
     for key, value in settings.items():
         set_key(ContrastiveRecipe, mapping, key, value)
@@ -147,16 +144,14 @@ def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveR
 
 
 def results(study: Any, grid: Grid) -> list[Trial]:
-    """Return the trials of an Optuna study, best first and failed trials last. Ties keep their
-    order.
-    """
+    """Return the trials of an Optuna study, best first and failed trials last."""
     values = {key: {_text(value): value for value in grid[key]} for key in grid}
     trials = [
         Trial(
             {key: values[key][trial.params[key]] for key in grid}, trial.value, **trial.user_attrs
         )
         for trial in study.trials
-        if trial.user_attrs  # empty for interrupted and repeated proposals
+        if trial.user_attrs  # empty for an interrupted or repeated proposal
     ]
     return sorted(trials, key=lambda trial: math.inf if trial.score is None else -trial.score)
 
@@ -203,10 +198,9 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
 
 
 def _open_study(output: Path, grid: Grid) -> Any:
-    """Create a study with the finished trials of earlier studies in the folder.
+    """Create a study with the finished trials in the folder.
 
-    Each call of `tune` needs a new study, because Optuna cannot change the values of an existing
-    study.
+    Each call of `tune` needs a new study, because Optuna cannot add values to an existing one.
     """
     import optuna
     from optuna.storages import JournalStorage, journal
@@ -224,8 +218,8 @@ def _open_study(output: Path, grid: Grid) -> Any:
             if not is_known or trial.params.keys() != space.keys():
                 raise RecipeError(
                     f"{output} contains trials of another grid, such as "
-                    f"{_listed(trial.params)}. Use the keys of that grid with at least all its "
-                    "values, or another --output."
+                    f"{_listed(trial.params)}. Use all keys and values of that grid, or another "
+                    "--output."
                 )
         study = optuna.create_study(
             storage=storage, study_name=str(len(names)), direction="maximize"
@@ -252,7 +246,7 @@ def _search(
     trials: int | None,
     options: dict[str, Any],
 ) -> None:
-    """Run the remaining trials. After each trial, update the best model and the results."""
+    """Run the remaining trials. After each, update the best model and the results."""
     from optuna.trial import TrialState
 
     most = min(math.prod(map(len, grid.values())), trials or math.inf)
@@ -281,9 +275,7 @@ def _search(
 
 
 def _ask(study: Any, grid: Grid, sampler: str, seed: int, tried: list[tuple[str, ...]]) -> Any:
-    """Return a trial with settings not tried yet. The choice depends only on the seed and the tried
-    settings.
-    """
+    """Return a trial with untried settings, chosen only by the seed and the tried settings."""
     from optuna.samplers import TPESampler
     from optuna.trial import TrialState
 
@@ -321,7 +313,7 @@ def _run(
 
 
 def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) -> None:
-    """Move the best model to `best/` and remove other models. Checkpoints of failed runs stay."""
+    """Move a trial's model to `best/` if it is the best, else remove it unless the run failed."""
     folder = output / "trials" / _digest(trial.settings)
     if not is_best:
         if trial.score is not None:
@@ -329,14 +321,13 @@ def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) 
         return
     shutil.rmtree(output / "best", ignore_errors=True)
     folder.rename(output / "best")
-    write_card(output / "best", run_card(output / "best"))  # the card names its folder
+    write_card(output / "best", run_card(output / "best"))  # the card contains the folder name
     head = f"# {recipe.run.development} {trial.score:.2f} with {_listed(trial.settings)}\n"
     text = head + to_yaml(with_settings(recipe, trial.settings))
     write_bytes(output / "best.yaml", text.encode("utf-8"))
 
 
 def _write_results(trials: Sequence[Trial], grid: Grid, development: str, output: Path) -> None:
-    """Write trials.md, trials.tsv and trials.png."""
     keys = list(trials[0].settings)
     title = f"# Trials by {literal(development)}"
     text = [title, "", *table(trials, development), "", "![](trials.png)", ""]
@@ -351,7 +342,7 @@ def _write_results(trials: Sequence[Trial], grid: Grid, development: str, output
 
 
 def _plot(trials: Sequence[Trial], grid: Grid, title: str, path: Path) -> None:
-    """Draw a panel for each key with several values, with the score of every trial."""
+    """Plot the score of every trial, in a panel for each key with several values."""
     done = [(each.settings, each.score) for each in trials if each.score is not None]
     keys = [key for key, values in grid.items() if len(values) > 1] or list(grid)
     figure = new_figure(3.5 * len(keys), 3.5)
@@ -367,14 +358,12 @@ def _plot(trials: Sequence[Trial], grid: Grid, title: str, path: Path) -> None:
 
 
 def _every(grid: Grid) -> Iterator[Settings]:
-    """Return all settings of a grid, with the last key changing fastest."""
+    """Yield all settings of a grid. The last key changes fastest."""
     return (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
 
 
 def _space(grid: Grid) -> dict[str, Any]:
-    """Convert the grid to Optuna distributions. Values are strings, because Optuna does not support
-    lists.
-    """
+    """Convert a grid to Optuna distributions, with values as text: Optuna supports no lists."""
     from optuna.distributions import CategoricalDistribution
 
     return {key: CategoricalDistribution(list(map(_text, values))) for key, values in grid.items()}
@@ -400,7 +389,7 @@ def _rereadable(item: Any) -> Any:
 
 
 def _corpus_name(recipe: ContrastiveRecipe) -> str:
-    """Return a name that is equal for recipes with equal tokenizers and tokenized pairs."""
+    """Return a name that recipes with equal tokenizers and tokenized pairs share."""
     tokenizers = [to_mapping(encoder.tokenizer) for encoder in recipe.encoders]
     return _digest(
         [
@@ -408,7 +397,7 @@ def _corpus_name(recipe: ContrastiveRecipe) -> str:
             recipe.start or tokenizers,
             recipe.training.exclude,
             recipe.seed,
-            recipe.run.development == "clean-and-bitext",  # holds out pairs
+            recipe.run.development == "clean-and-bitext",  # it holds out pairs
         ]
     )
 

@@ -1,9 +1,9 @@
-"""Averages of a table's rows: PARAGRAM-PHRASE, WORD, TRIGRAM and SP (thesis, 3.1.2, 4.4 and 5.1.1).
+"""Averages of token vectors: PARAGRAM-PHRASE, WORD, TRIGRAM and SP (thesis, 3.1.2, 4.4 and 5.1.1).
 
     g(x) = 1/n sum_i W[x_i]
 
-The four models differ only in their tokenizers. The table is stored in the format of
-sentence-transformers' `StaticEmbedding`, or packed with 8 or 4 bits per value.
+The four models differ only in their tokenizers. Saved tables have the format of
+sentence-transformers' `StaticEmbedding`, or are quantized to 8 or 4 bits per value.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class AveragingConfig(TableConfig):
     """Configuration of `AveragingModel`, with the settings of `TableConfig`.
 
     Args:
-        packed: Whether the weights file holds the table as `embedding.packed`, with 8 or 4 bits per
-            value. False once loaded, because the table is then float32.
+        packed: Whether the table is saved as `embedding.packed`, quantized to 8 or 4 bits. False
+            after loading, which converts the table to float32.
     """
 
     model_type = "paraphrastic-averaging"
@@ -64,7 +64,7 @@ class AveragingModel(TableModel):
     ignores_order = True
 
     def __init__(self, config: AveragingConfig) -> None:
-        if config.packed:  # describes a file, not a model in memory
+        if config.packed:  # describes a saved file, not a model in memory
             config = copy.deepcopy(config)
             config.packed = False
         super().__init__(config)
@@ -78,11 +78,7 @@ class AveragingModel(TableModel):
         config: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Load as in transformers, unpacking a packed table.
-
-        Raises:
-            OSError: If the weights file is missing, or its table does not fit the config.
-        """
+        """Load as in transformers. A packed table is converted to float32."""
         name = pretrained_model_name_or_path
         where = {key: kwargs[key] for key in HUB_OPTIONS if key in kwargs}
         is_given = name is None or kwargs.get("state_dict") is not None
@@ -99,7 +95,7 @@ class AveragingModel(TableModel):
         settings = copy.deepcopy(settings)
         settings.packed = False
         kwargs.pop("state_dict", None)
-        for key in settings.to_dict().keys() & kwargs.keys() - {"dtype"}:  # settings by name
+        for key in settings.to_dict().keys() & kwargs.keys() - {"dtype"}:  # config overrides
             setattr(settings, key, kwargs.pop(key))
         state = {"embedding.weight": rows}
         loaded = super().from_pretrained(None, *args, config=settings, state_dict=state, **kwargs)

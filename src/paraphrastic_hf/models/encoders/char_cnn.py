@@ -21,8 +21,8 @@ from paraphrastic_hf.models.table import TableConfig, TableModel
 class CharCnnConfig(TableConfig):
     """Configuration of `CharCnnModel`, with the settings of `TableConfig`.
 
-    Thesis 3.7.2.3 has two filter sets. The default has widths 2, 3, 4 with 175 filters each. The
-    other, of Kim et al. (2015), has widths 1 to 6 with 25, 50, 75, 100, 125 and 150 filters.
+    Thesis 3.7.2.3 has two sets of filters: the default, and widths 1 to 6 with 25, 50, 75, 100, 125
+    and 150 filters (Kim et al., 2015).
 
     Args:
         filter_widths: Width of the filters of each group, in tokens.

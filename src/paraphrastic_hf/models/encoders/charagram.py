@@ -26,8 +26,8 @@ class CharagramConfig(TableConfig):
     Args:
         activation: Activation of the sum (h above), `tanh` or `linear`, or `relu` for tagging
             (thesis, 3.7.3).
-        presence: Count each distinct n-gram once, as in the released code. The thesis's equation
-            counts occurrences.
+        presence: Whether to count each distinct n-gram once, as in the released code. If False,
+            count occurrences, as in the thesis's equation.
     """
 
     model_type = "paraphrastic-charagram"
@@ -45,8 +45,7 @@ class CharagramConfig(TableConfig):
 class CharagramModel(TableModel):
     """Activation of a bias plus the sum of n-gram vectors (thesis, section 3.6.2).
 
-    The initial bias is 0. A text without known n-grams gets the zero vector, not the activation of
-    the bias.
+    The initial bias is 0. A text without known n-grams gets the zero vector.
 
     Example:
         >>> model = CharagramModel(CharagramConfig(vocab_size=10, hidden_size=4))
@@ -71,7 +70,7 @@ class CharagramModel(TableModel):
             nn.init.zeros_(self.bias)
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the vectors to add up. With `presence`, repeated n-grams have zero vectors."""
+        """Return the vectors to add up. With `presence`, repeated n-grams get zero vectors."""
         kept = attention_mask.bool()
         weights = self._counted(input_ids[kept], kept.sum(1))
         return padded_from_flat(self.token_rows(input_ids[kept]) * weights.unsqueeze(1), kept)
@@ -93,12 +92,7 @@ class CharagramModel(TableModel):
 
 
 def is_first(ids: Tensor, lengths: Tensor) -> Tensor:
-    """Return whether each token is the first in its text with its id, (tokens,).
-
-    Example:
-        >>> is_first(torch.tensor([5, 5, 5, 7]), torch.tensor([2, 2])).tolist()
-        [True, False, True, True]
-    """
+    """Return whether each token is the first occurrence of its id in its text, (tokens,)."""
     text = torch.repeat_interleave(lengths)
     key = text * (int(ids.max()) + 1 if len(ids) else 1) + ids
     order = torch.argsort(key, stable=True)

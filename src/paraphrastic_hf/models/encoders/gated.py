@@ -1,10 +1,9 @@
-"""Gated recurrent averaging networks: GRAN, GRAN-2 to GRAN-5, BiGRAN, and a variant without a gate
-(Wieting and Gimpel, 2017).
+"""Gated recurrent averaging networks (GRAN; Wieting and Gimpel, 2017).
 
     g(x) = 1/n sum_t a_t      GRAN, GRAN-2, GRAN-5, without a gate
     g(x) = a_{-1} / n         GRAN-3, GRAN-4
 
-`layers/gated.py` has the equations of a_t. If all gates are 1, a GRAN is PARAGRAM-PHRASE.
+`layers/gated.py` has the equations of a_t.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class GatedConfig(TableConfig):
         variant: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 without a gate (footnote 2).
         activation: `tanh` or `relu`, for variant 0 only.
         bidirectional: Whether a second GRAN reads from the last token to the first (BiGRAN).
-        merge: How the vectors a_t of two directions are merged: `add`, or a `tanh` layer over both.
+        merge: How to merge the vectors a_t of two directions: `add`, or a `tanh` layer over both.
         recurrent_std: Standard deviation of initial gate weights. Biases start at 0.
     """
 
@@ -66,8 +65,8 @@ class GatedConfig(TableConfig):
 class GatedModel(TableModel):
     """A GRAN, or two GRANs that read in opposite directions (Wieting and Gimpel, 2017, 3.1).
 
-    As in the paper, GRAN-3 and GRAN-4 divide the last a_t by the length (irrelevant to cosines),
-    and GRAN-5 averages. The released code takes the last a_t of all three without dividing.
+    As in the paper, GRAN-3 and GRAN-4 divide the last a_t by the length. GRAN-5 averages. In the
+    released code, GRAN-3 to GRAN-5 return the last a_t.
 
     Example:
         >>> model = GatedModel(GatedConfig(vocab_size=10, hidden_size=4))

@@ -1,10 +1,9 @@
-"""Several encoders trained together, with added or concatenated outputs (thesis, 4.5.6): WORD +
-TRIGRAM, and WORD, TRIGRAM, LSTM-AVG.
+"""Several encoders trained together (thesis, 4.5.6), such as WORD + TRIGRAM.
 
     g(x) = sum_k g_k(x)      or      g(x) = [g_1(x); g_2(x); ...]
 
-All parts read one sequence of ids (`text/mixed.py`). The ids of part k start at the sum of the
-earlier vocabulary sizes. Each part sees only its own ids.
+All parts read one sequence of ids (`text/mixed.py`) and ignore ids of other parts. The ids of a
+part start at the sum of the vocabulary sizes of the parts before.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from paraphrastic_hf.models.families import families_by_type
 
 @strict
 class MixedConfig(PreTrainedConfig):
-    """Configuration of `MixedModel`. `MixedConfig.of` builds it from the parts' configurations.
+    """Configuration of `MixedModel`. `MixedConfig.of` builds it from the configs of the parts.
 
     Args:
         parts: Configurations of the parts, from `to_dict`.
@@ -44,7 +43,7 @@ class MixedConfig(PreTrainedConfig):
 
     @classmethod
     def of(cls, configs: Sequence[PreTrainedConfig], combine: str) -> MixedConfig:
-        """Return the configuration of a mixture of these encoders."""
+        """Return the configuration of a combination of these encoders."""
         sizes = [config.hidden_size for config in configs]
         return cls(
             parts=[config.to_dict() for config in configs],
@@ -73,7 +72,7 @@ class MixedConfig(PreTrainedConfig):
 
 
 class MixedModel(SentenceEncoderModel):
-    """Encoder that adds or concatenates the outputs of several encoders of one sequence of ids.
+    """Encoder that adds or concatenates the outputs of several encoders.
 
     Example:
         >>> from paraphrastic_hf.models.encoders.averaging import AveragingConfig
@@ -96,7 +95,7 @@ class MixedModel(SentenceEncoderModel):
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """Return the first part's table. `tables` returns all."""
+        """Return the first part's table. `tables` returns the tables of all parts."""
         return self.tables()[0]
 
     def tables(self) -> list[nn.Embedding]:
@@ -120,7 +119,7 @@ class MixedModel(SentenceEncoderModel):
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Encode with every part. A token's vector is zero in the dimensions of other parts."""
+        """Encode with every part. In concatenated token vectors, other parts are zeros."""
         outputs = [
             part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
         ]
@@ -135,7 +134,7 @@ class MixedModel(SentenceEncoderModel):
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
-        """Yield each part, the ids of its tokens renumbered from 0, and their mask."""
+        """Yield each part with its ids, renumbered from 0, and their mask."""
         first = 0
         for part in self._models():
             last = first + part.config.vocab_size

@@ -1,7 +1,7 @@
-"""Dense layers over an average: projection model and deep averaging network (thesis, 3.1.2).
+"""Dense layers over an average (thesis, 3.1.2): projection and deep averaging network (DAN).
 
 projection:  g(x) = W_p (1/n sum_i W[x_i]) + b
-DAN:         the same with an activation f after each layer (Iyyer et al., 2015)
+DAN:         with an activation f after each layer (Iyyer et al., 2015)
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Recurrent encoders: RNN, identity-RNN, LSTM; LSTM-AVG, BiLSTM-AVG, BiLSTM-MAX, BLSTM-SP,
-charLSTM (thesis, 3.1.2, 3.6.2, 4.4, 4.9.2, 5.1.1; Wieting and Gimpel, 2017).
+"""Recurrent encoders (thesis, 3.1.2, 3.6.2, 4.4, 4.9.2, 5.1.1; Wieting and Gimpel, 2017).
 
     g(x) = h_{-1}             last
-    g(x) = 1/n sum_t h_t      mean (AVG)
+    g(x) = 1/n sum_t h_t      mean
     g(x)_d = max_t h_{t,d}    max
 
-`layers/recurrent.py` has the equations of the cells. The tokenizer decides between LSTM-AVG
-(words), BLSTM-SP (sentencepieces) and charLSTM (characters).
+`layers/recurrent.py` has the equations of the cells. The tokenizer distinguishes LSTM-AVG (words),
+BLSTM-SP (sentencepieces) and charLSTM (characters).
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ class RecurrentConfig(TableConfig):
         activation: `tanh` or `relu`, for an RNN.
         peepholes: Whether an LSTM's gates read its cell, as in the papers. Without peepholes a GPU
             uses torch's faster kernel.
-        output_gate: Whether an LSTM has an output gate. In Table 2 of the thesis, results are
-            better without it.
+        output_gate: Whether an LSTM has an output gate. Results are better without (thesis,
+            Table 2).
         bidirectional: Whether a second cell reads from the last token to the first.
-        merge: How the states of two directions are merged. `add` (thesis, 4.4), `tanh` for a tanh
-            layer over both (Wieting and Gimpel, 2017), or `concatenate`, where each direction has
-            half of `hidden_size` (thesis, 4.9.2).
+        merge: How to merge the states of two directions. `add` (thesis, 4.4), a `tanh` layer over
+            both (Wieting and Gimpel, 2017), or `concatenate` with `hidden_size` / 2 dimensions per
+            direction (thesis, 4.9.2).
         pooling: `last`, `mean` or `max` of the states.
         recurrent_std: Standard deviation of initial recurrent weights. Biases start at 0.
     """
@@ -82,7 +81,7 @@ class RecurrentConfig(TableConfig):
         if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
             raise ValueError(
                 f"activation of an RNN must be tanh or relu, got {self.activation!r}. For a "
-                "linear one set cell to identity_rnn"
+                "linear recurrence set cell to identity_rnn"
             )
         if self.cell != "identity_rnn":
             return
@@ -175,12 +174,12 @@ def run_directions(
 
     Args:
         cells: One recurrence, or two for both directions.
-        rows: Token vectors, (tokens, dim), text after text. With `places`, the vectors of the
+        rows: Token vectors, (tokens, dim), texts concatenated. With `places`, the vectors of the
             distinct tokens, (distinct, dim).
         lengths: Number of tokens of each text, (batch,). May be 0.
-        merge: How two directions are merged.
+        merge: How to merge two directions, as in `RecurrentConfig`.
         layer: Dense layer of the merge `tanh`.
-        places: Index into `rows` for each token, (tokens,), text after text.
+        places: Row of `rows` for each token, (tokens,), texts concatenated.
     """
     directions = []
     for cell, backward in zip(cells, (False, True), strict=False):

@@ -2,8 +2,8 @@
 
     g(x) = 1/n sum_i a[x_i] W[x_i]
 
-The thesis freezes W (`training.freeze: tables`). The learned weights alone explain most of the gain
-of PARAGRAM-PHRASE.
+In the thesis W is frozen (`training.freeze: tables`). The learned weights alone explain most of the
+gain of PARAGRAM-PHRASE.
 """
 
 from __future__ import annotations

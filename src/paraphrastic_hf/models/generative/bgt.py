@@ -1,8 +1,8 @@
-"""Bilingual generative transformer, its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
+"""Bilingual generative transformer (BGT), its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
 
-A semantic encoder reads both languages. Each language also has its own encoder, for properties that
-translations do not share. The rows of Table 48 differ in the sentences that are written and in the
-latent variables:
+A semantic encoder reads both languages. Each language also has an encoder for properties that
+translations do not share. The models of Table 48 differ in the sentences that they write and in
+their latent variables:
 
 | row | reconstructs | translates | language variables | variational |
 |---|---|---|---|---|
@@ -38,10 +38,10 @@ class BGTConfig(LatentConfig):
     """Configuration of `BGTModel`, with the settings of `LatentConfig` for two languages.
 
     Args:
-        reconstructs: Languages that are reconstructed from a sentence itself.
-        translates: Languages that are translated into, each from the other language.
-        has_language_variables: Whether each reconstructed language has its own variable besides the
-            semantic variable.
+        reconstructs: Languages whose sentences are reconstructed.
+        translates: Target languages of translation. The source is the other language.
+        has_language_variables: Whether each reconstructed language has a variable in addition to
+            the semantic variable.
 
     Example:
         >>> BGTConfig(vocab_size=100, hidden_size=32).languages
@@ -57,7 +57,7 @@ class BGTConfig(LatentConfig):
     def validate_tasks(self) -> None:
         if len(self.languages) != 2:
             raise ValueError(f"languages must be two, got {list(self.languages)}")
-        for language in self.languages:  # becomes a key of an nn.ModuleDict
+        for language in self.languages:  # keys of an nn.ModuleDict
             if "." in language or hasattr(nn.ModuleDict, language):
                 raise ValueError(
                     f"languages must be valid names of torch modules, got {language!r}. Use "
@@ -145,5 +145,5 @@ class BGTModel(LatentModel):
 
     @property
     def reads_both_sides(self) -> bool:
-        # Autoencoders of one language read only that language.
+        # An autoencoder of one language reads only that language.
         return len(self.config.reconstructs) == 2

@@ -5,10 +5,9 @@ translation share the variable `semantic`. Some models also have one variable pe
 writes a sentence from variables: `translate_fr` from `semantic`, `reconstruct_fr` from `semantic`
 and the French variable.
 
-As an encoder, the model returns the posterior mean of one variable, `semantic` by default
-(`read_variable`). transformers' `generate` runs any task: the variables take the place of the
-encoder's output, (batch, 1, latent). Training minimizes `pair_terms`: the evidence lower bound and
-the translation losses (thesis, 5.6.2).
+The sentence embedding is the posterior mean of one variable, by default `semantic`. transformers'
+`generate` runs any task, with the variables as the encoder's output, (batch, 1, latent). Training
+minimizes the sum of `pair_terms` (thesis, 5.6.2).
 """
 
 from __future__ import annotations
@@ -48,14 +47,14 @@ logger = logging.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a batch of training pairs.
+    """One side of a batch of sentence pairs.
 
     Attributes:
         language: Language code.
         ids: (batch, seq), including end marks, padded on the right.
-        lengths: (batch,) tokens of each sentence, including the end mark. Keep it on the CPU, so
+        lengths: (batch,) number of tokens of each sentence, including the end mark. On the CPU, so
             that no step waits for a GPU.
-        candidates: Vocabulary tokens to score. None for all.
+        candidates: Vocabulary tokens to score. None for the whole vocabulary.
     """
 
     language: str
@@ -69,7 +68,7 @@ class Side:
 
     @property
     def flat(self) -> tuple[Tensor, Tensor]:
-        """Flat ids, (tokens,), and lengths, (batch,)."""
+        """Concatenated ids, (tokens,), and lengths, (batch,)."""
         return self.padding.flat(self.ids), self.lengths
 
 
@@ -78,14 +77,14 @@ class PairTerms:
     """Loss terms of a batch of pairs, as sums over the batch.
 
     Attributes:
-        nll: -ln p of the sentences that each task writes, in nats. With label smoothing e, it is
-            multiplied by 1 - e for translations.
-        smoothing: Second term of label smoothing, e times the mean of -ln p of all tokens, for
-            each translation task. Empty without smoothing.
-        kl: KL(posterior || prior) of each variable, in nats. For `semantic`, it is averaged over
-            the two sides if both are encoded.
-        posteriors: Posterior of each inferred variable, by its name and the index of the side.
-        tokens: Number of tokens that each task predicted.
+        nll: -ln p of the written sentences, in nats, by task. For translations with label smoothing
+            e, it is multiplied by 1 - e.
+        smoothing: Second term of label smoothing, e times the mean -ln p of the whole vocabulary,
+            by translation task. Empty without smoothing.
+        kl: KL(posterior || prior) in nats, by variable. If both sides of `semantic` are encoded,
+            their weighted average.
+        posteriors: Posteriors by variable and index of the side.
+        tokens: Number of predicted tokens, by task.
     """
 
     nll: dict[str, Tensor]
@@ -96,19 +95,19 @@ class PairTerms:
 
     @property
     def semantic(self) -> list[Tensor | None]:
-        """Means of the semantic variable of each side, (batch, dim), None if not encoded."""
+        """Means of the semantic variable on each side, (batch, dim), None if not encoded."""
         found = (self.posteriors.get((SEMANTIC, side)) for side in (0, 1))
         return [None if of is None else of.mean for of in found]
 
 
 @dataclass
 class LatentOutput(Seq2SeqLMOutput):
-    """Output of `LatentModel` as a decoder or as a sentence encoder.
+    """Output of `LatentModel` as a decoder, or with `SentenceEncoderOutput`'s fields as an encoder.
 
     Attributes:
-        last_hidden_state: As in `SentenceEncoderOutput`. None for a decoder.
-        sentence_embedding: As in `SentenceEncoderOutput`. None for a decoder.
-        pooler_output: As in `SentenceEncoderOutput`. None for a decoder.
+        last_hidden_state: See `SentenceEncoderOutput`. None for a decoder.
+        sentence_embedding: See `SentenceEncoderOutput`. None for a decoder.
+        pooler_output: See `SentenceEncoderOutput`. None for a decoder.
     """
 
     last_hidden_state: Tensor | None = None
@@ -117,7 +116,7 @@ class LatentOutput(Seq2SeqLMOutput):
 
 
 def language_of(task: str) -> str:
-    """Return the language that a task writes."""
+    """Return the language of the sentences that a task writes."""
     return task.split("_", 1)[1]
 
 
@@ -126,21 +125,20 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     is_resizable = False
     accepts_loss_kwargs = False
-    most_tokens = 2**15  # 2**18 states of width 1,024 would take 1 GB per layer
+    most_tokens = 2**15  # 2**18 tokens of width 1,024 would take 1 GB per layer
     further_auto_classes = ("AutoModelForSeq2SeqLM",)
-    balances_translations = (
-        False  # whether translations into each language have equal weight (5.13.1)
-    )
-    scores_part = True  # whether training scores a sample of the vocabulary, and so reads few rows
+    # Whether translations into each language have equal weight (5.13.1).
+    balances_translations = False
+    scores_part = True  # whether training scores only a sample of the vocabulary
 
     def __init__(self, config: LatentConfig) -> None:
         if config.decoder_kind == "lstm":
-            config.use_cache = False  # with a cache `generate` would pass only the last token
+            config.use_cache = False  # with a cache, `generate` passes only the last token
         super().__init__(config)
         center = torch.zeros(config.hidden_size) if config.is_centered else None
         self.register_buffer("center", center)
 
-    # -- to be defined by each model ---------------------------------------------------------------
+    # -- defined by each model ---------------------------------------------------------------------
 
     def variables(self) -> list[str]:
         """Return the names of the latent variables, `semantic` first."""
@@ -151,7 +149,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def variables_of(self, task: str) -> list[str]:
-        """Return the names of the variables that a task writes from, in order."""
+        """Return the names of the variables from which a task writes, in order."""
         raise NotImplementedError
 
     def encoder_of(self, variable: str) -> AnyInference:
@@ -163,7 +161,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def scorer_of(self, task: str) -> Scorer:
-        """Return the output layer of a task. By default it belongs to the task's decoder."""
+        """Return the output layer of a task, by default the layer of its decoder."""
         return self.decoder_of(task).scorer
 
     def start_of(self, task: str) -> int:
@@ -174,40 +172,29 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     @property
     def variable(self) -> str:
-        """Name of the variable whose mean is the embedding, saved in the config."""
+        """Name of the variable whose posterior mean is the embedding."""
         return str(self.config.variable)
 
     def read_variable(self, name: str) -> None:
-        """Use the mean of this variable as the embedding from now on, also after saving.
-
-        Raises:
-            ValueError: If the model has no such variable.
-        """
+        """Make the posterior mean of this variable the embedding. Saving keeps this setting."""
         if name not in self.variables():
             raise ValueError(f"variable must be one of {', '.join(self.variables())}, got {name!r}")
         self.config.variable = name
 
     def reading(self, name: str) -> Self:
-        """Return this model as an encoder of another variable, sharing the weights.
-
-        Raises:
-            ValueError: If the model has no such variable.
-        """
+        """Return an encoder of another variable that shares this model's weights."""
         other = copy.copy(self)
         other.__dict__.pop("forward", None)  # accelerate's wrapper would run the original model
         other.config = copy.copy(self.config)
-        other._buffers = dict(self._buffers)  # its own center
+        other._buffers = dict(self._buffers)  # the center is not shared
         other.read_variable(name)
         return other
 
     def posterior(self, variable: str, ids: Tensor, lengths: Tensor) -> Gaussian:
-        """Return the posterior of a variable for each text.
+        """Return the posterior of a variable for each text. An empty text gets mean 0.
 
-        Args:
-            variable: One of `variables`.
-            ids: (tokens,), text after text, with end marks.
-            lengths: Number of tokens of each text, (batch,), on any device. A text of length 0 gets
-                mean 0.
+        `ids`, (tokens,), are concatenated texts with end marks. `lengths`, (batch,), may be on any
+        device.
         """
         inference = self.encoder_of(variable)
         padding = Padding.of(lengths, ids.device)
@@ -221,12 +208,12 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return Gaussian(mean, inference.log_variance(pooled))
 
     def center_on(self, center: Tensor) -> None:
-        """Subtract a vector from semantic embeddings from now on, also after saving.
+        """Subtract a vector from all semantic embeddings. Saving keeps this setting.
 
-        Decoders still read the uncentered variable. Centering is in no paper.
+        Decoders still read the uncentered variable. No paper centers embeddings.
 
         Args:
-            center: (dim,), for example the mean vector of many sentences, or zeros for none.
+            center: (dim,), such as the mean embedding of many sentences. Zeros for no centering.
 
         Raises:
             ValueError: If the shape is wrong.
@@ -250,8 +237,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return mean if self._offset is None else mean - self._offset * (lengths > 0)[:, None]
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Map each token's state to the posterior mean's space. The sentence vector is the
-        average."""
+        """Return each token's contribution to the posterior mean. Their average is the mean."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
         states = inference.encoder(input_ids[kept], Padding.of(kept.sum(1)))
@@ -268,8 +254,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return self.encoder_of(self.variable).encoder.table
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return the tables of encoders and decoders, and output layers that are read row by
-        row."""
+        """Return the tables of encoders and decoders, and the output layers if scored in part."""
         tables = [self.encoder_of(name).encoder.table for name in self.variables()]
         for task in self.tasks():
             tables.append(self.decoder_of(task).table)
@@ -301,14 +286,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def side_of(
         self, variable: str, languages: Sequence[str], tasks: Sequence[str] | None = None
     ) -> int:
-        """Return which side of a pair a variable is inferred from, 0 or 1.
+        """Return the side of a pair, 0 or 1, from which a variable is inferred.
 
-        If training infers the semantic variable from both sides, return the first of them.
-
-        Args:
-            variable: One of `variables`.
-            languages: Language of each side of the pair.
-            tasks: Tasks that read the variable. None for all tasks between the languages.
+        For a semantic variable that is inferred from both sides, return the first side. `tasks` are
+        the tasks that read the variable, by default all tasks between the languages.
         """
         if variable != SEMANTIC:
             return languages.index(variable)
@@ -327,7 +308,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     @property
     def reads_both_sides(self) -> bool:
-        """Whether reconstruction reads the semantic variable of either side of a pair, in turn."""
+        """Whether reconstruction alternates between the semantic variables of the sides."""
         return True
 
     # -- training ----------------------------------------------------------------------------------
@@ -342,18 +323,16 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     ) -> PairTerms:
         """Compute every loss term of a batch of pairs (thesis, 5.5 and 5.6.2).
 
-        The thesis feeds one side of a pair to the semantic encoder, alternating sides. Here both
-        sides are encoded, because translation needs both. Reconstruction reads the side in
-        `chosen`, as in the thesis. The KL term weights each side by how often it is chosen, or both
-        sides equally if nothing is reconstructed. Translation and reconstruction use the same
-        sample of a sentence's variable. The released code uses the mean for both.
+        Unlike in the thesis, both sides are encoded, because translation needs both. Reconstruction
+        reads only the chosen side. The KL term weights each side by how often it is chosen, or both
+        equally without reconstruction.
 
         Args:
             sides: Both sides of the pairs.
-            chosen: (batch,) index of the side whose semantic variable serves reconstruction.
+            chosen: (batch,) index of the side whose semantic variable reconstruction reads.
             smoothing: Label smoothing of the translation tasks, 0 to below 1.
-            sample: Draw variables from their posteriors. If False, use the means, as the released
-                code does.
+            sample: Whether to sample variables from their posteriors. If False, use the means, as
+                in the released code.
         """
         self.before_reading({"sides": sides})
         languages = [side.language for side in sides]
@@ -391,16 +370,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return [task for task in self.tasks() if language_of(task) in languages]
 
     def sides_read(self, task: str, variable: str, languages: Sequence[str]) -> list[int]:
-        """Return the indices of the sides that a task infers a variable from.
+        """Return the indices of the sides from which a task infers a variable.
 
         * A language variable: the side in that language.
-        * The semantic variable of a translation: the side that is not written.
-        * The semantic variable of a reconstruction: both sides, of which each pair uses one.
-
-        Args:
-            task: One of `tasks` that writes one of the languages.
-            variable: A variable that the task writes from.
-            languages: Language of each side of the pair.
+        * The semantic variable of a translation: the source side.
+        * The semantic variable of a reconstruction: both sides. Each pair uses one of them.
         """
         own = languages.index(language_of(task))
         if variable != SEMANTIC:
@@ -412,7 +386,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _posteriors(
         self, sides: Sequence[Side], tasks: Sequence[str]
     ) -> dict[tuple[str, int], Gaussian]:
-        """Infer every variable that a task reads. Return the posteriors by variable and side."""
+        """Return the posterior of every variable that the tasks read, by variable and side."""
         languages = [side.language for side in sides]
         needed = dict.fromkeys(
             (variable, side)
@@ -441,7 +415,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         draws: Mapping[tuple[str, int], Tensor],
         chosen: Tensor,
     ) -> Tensor:
-        """Return the drawn variables that a task writes from, concatenated, (batch, latent)."""
+        """Return the concatenated draws of the variables that a task reads, (batch, latent)."""
         parts = []
         for variable in self.variables_of(task):
             read = self.sides_read(task, variable, languages)
@@ -455,7 +429,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _score(
         self, task: str, side: Side, latent: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor | None, int]:
-        """Return the summed -ln p, the summed smoothing term, and the number of tokens."""
+        """Return -ln p and smoothing term, summed over the tokens, and the number of tokens."""
         states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
         scorer = self.scorer_of(task)
         padding = side.padding
@@ -479,14 +453,14 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return of_tokens.new_zeros(len(side.ids)).index_add(0, padding.text, of_tokens)
 
     def shifted(self, ids: Tensor, task: str) -> Tensor:
-        """Return the decoder inputs, (batch, seq): the start token and all but the last id."""
+        """Return the decoder inputs, (batch, seq): the start token, then all ids but the last."""
         start = ids.new_full((len(ids), 1), self.start_of(task))
         return torch.cat([start, ids[:, :-1]], 1)
 
     # -- transformers' generate --------------------------------------------------------------------
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
-        """Return the encoder that `generate` calls. It infers the variables that a task reads."""
+        """Return the encoder for `generate`. It infers the variables that a task reads."""
         return VariableReader(self)
 
     def get_output_embeddings(self) -> None:
@@ -495,8 +469,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def latent_of(
         self, task: str, input_ids: Tensor, attention_mask: Tensor | None = None
     ) -> Tensor:
-        """Return the concatenated means of the variables that a task writes from, (batch,
-        latent)."""
+        """Return the concatenated means of the variables that a task reads, (batch, latent)."""
         kept = (torch.ones_like(input_ids) if attention_mask is None else attention_mask).bool()
         ids, lengths = input_ids[kept], kept.sum(1)
         names = self.variables_of(task)
@@ -505,7 +478,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def prepare_decoder_input_ids_from_labels(
         self, labels: Tensor, task: str | None = None
     ) -> Tensor:
-        """Return the decoder inputs, (batch, seq), for labels of a task (default: the first)."""
+        """Return the decoder inputs for labels of a task (default: the first), (batch, seq)."""
         known = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
         return self.shifted(known, self.named_task(task))
 
@@ -526,22 +499,22 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         use_cache: bool | None = None,
         **kwargs: Any,
     ) -> LatentOutput | tuple[Any, ...]:
-        """Encode texts, or write one text from another.
+        """Return sentence embeddings, or the logits of a task.
 
-        With labels, as from `Seq2SeqTrainer`, the loss is the cross-entropy alone and decoders read
-        the means of the variables. This trains a translator or an autoencoder. `pair_terms`
-        computes the full loss with the prior.
+        With labels, the loss is the cross-entropy only, and decoders read the means of the
+        variables. This is for training translators and autoencoders with `Seq2SeqTrainer`.
+        `pair_terms` computes the full loss.
 
         Args:
-            input_ids: (batch, seq) ids, or flat ids with `lengths`.
+            input_ids: (batch, seq) ids, or concatenated ids with `lengths`.
             attention_mask: (batch, seq), 1 for a token.
             pooled_only: Leave out `last_hidden_state`.
             return_dict: Return a tuple if False.
-            lengths: (batch,) lengths of flat `input_ids`.
-            task: Task of the decoder, one of `tasks` (default: the first). Has no effect without
-                one of the arguments below.
-            encoder_outputs: Variables as `last_hidden_state`, (batch, 1, latent). By default
-                inferred from the input.
+            lengths: (batch,) lengths of concatenated texts.
+            task: Task of the decoder, one of `tasks` (default: the first). Ignored if none of the
+                following arguments is given.
+            encoder_outputs: Variables as `last_hidden_state`, (batch, 1, latent). Inferred from
+                the input if None.
             decoder_input_ids: (batch, seq) first tokens of the output.
             decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
             labels: (batch, seq) target tokens, -100 for padding.
@@ -549,8 +522,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             use_cache: Whether to return a cache.
 
         Returns:
-            Sentence embeddings, (batch, dim). Instead, if an argument after `task` is given,
-            logits, (batch, seq, vocab), and with labels also the mean loss.
+            Sentence embeddings, (batch, dim). If an argument after `task` is given: logits, (batch,
+            seq, vocab), and with labels the mean loss.
 
         Raises:
             ValueError: If the task is unknown, shapes do not match, or a cache is given to a
@@ -589,7 +562,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _next_tokens(
         self, task: str, latent: Tensor, ids: Tensor, cache: Any, use_cache: bool | None
     ) -> tuple[Tensor, Any]:
-        """Return the logits after each of `ids`, (batch, seq, vocab), and the cache."""
+        """Return the logits of the token after each id, (batch, seq, vocab), and the cache."""
         decoder = self.decoder_of(task)
         if cache is not None and not decoder.has_cache:
             raise ValueError("cache is not supported by an LSTM decoder. Use use_cache=False")
@@ -603,14 +576,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return logits, None if use_cache is False else cache
 
     def named_task(self, task: str | None) -> str:
-        """Return `task`, or the model's first task, with a warning if there are several.
-
-        Raises:
-            ValueError: If the model has no such task.
-        """
+        """Return `task` if the model has it. If None, return the first task and warn of others."""
         tasks = self.tasks()
         if task is None and len(tasks) > 1:
-            logger.warning_once("No task was named. Using the first of %s", ", ".join(tasks))
+            logger.warning_once("task is not set. Using the first of %s", ", ".join(tasks))
         if task not in (None, *tasks):
             raise ValueError(f"task must be one of {', '.join(tasks)}, got {task!r}")
         return task or tasks[0]
@@ -620,8 +589,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
 
 class VariableReader(nn.Module):
-    """Encoder that `generate` calls. The list around the model keeps it from becoming a
-    submodule."""
+    """Encoder for `generate`. It keeps the model in a list, so that torch does not register it."""
 
     main_input_name = "input_ids"
 
@@ -636,14 +604,7 @@ class VariableReader(nn.Module):
         task: str | None = None,
         **kwargs: Any,
     ) -> BaseModelOutput:
-        """Return the variables that a task writes from, (batch, 1, latent).
-
-        Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 for a token.
-            task: One of the model's `tasks`, by default the first.
-            **kwargs: Ignored.
-        """
+        """Return the variables that a task reads, (batch, 1, latent)."""
         model = self._model[0]
         latent = model.latent_of(model.named_task(task), input_ids, attention_mask)
         return BaseModelOutput(last_hidden_state=latent[:, None])

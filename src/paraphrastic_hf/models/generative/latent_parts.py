@@ -47,9 +47,9 @@ class LatentConfig(PreTrainedConfig):
     Args:
         vocab_size: Number of tokens, including padding and the end mark.
         languages: Language codes, in the order of the sides of a pair.
-        hidden_size: Dimensions of a latent variable and so of a sentence vector.
-        state_size: Dimensions of the states of encoders and decoders. Must be even, and for
-            transformers a multiple of `num_attention_heads`. `hidden_size` if None.
+        hidden_size: Dimensions of a latent variable and of a sentence embedding.
+        state_size: Dimensions of the states of encoders and decoders, `hidden_size` if None. Must
+            be even. Transformers need a multiple of `num_attention_heads`.
         encoder_kind: `transformer`, `lstm` (bidirectional) or `average` (of token vectors).
         encoder_layers: Blocks of a transformer encoder, 5 in the thesis.
         decoder_kind: `transformer` or `lstm`.
@@ -59,13 +59,13 @@ class LatentConfig(PreTrainedConfig):
         dropout: Probability that a value is zeroed in training, 0 to below 1.
         latent_at: Where the variables enter a decoder: `word`, `hidden`, `attention`, `logit`
             (thesis, 5.9.1).
-        is_variational: Whether training draws variables from their posteriors instead of using
+        is_variational: Whether training samples variables from their posteriors. If False, it uses
             the means.
-        adds_average: Whether to add the average of the token vectors (SP, 5.1.1), times the square
-            root of their dimension, to the mean of the semantic variable. The encoder's output is
-            then initially 0. Needs `state_size` equal to `hidden_size`. In no paper.
-        variable: Variable whose mean is the embedding, `semantic` or a language.
-        is_centered: Whether a common vector is subtracted from semantic embeddings
+        adds_average: Whether to add the average token vector (SP, 5.1.1), times the square root of
+            `state_size`, to the mean of the semantic variable. The encoder then starts with output
+            0. Needs `state_size` equal to `hidden_size`. Not in the papers.
+        variable: Variable whose posterior mean is the embedding, `semantic` or a language.
+        is_centered: Whether a vector is subtracted from semantic embeddings
             (`LatentModel.center_on`).
     """
 
@@ -135,7 +135,7 @@ class Addition(Dense):
 
 
 def map_to_mean(config: LatentConfig, variable: str) -> nn.Module:
-    """Return the layer that maps the mean state of an encoder to a posterior's mean."""
+    """Return the layer that maps an encoder's mean state to the posterior's mean."""
     if variable == SEMANTIC and config.encoder_kind == "average":
         return nn.Identity()
     is_added = variable == SEMANTIC and config.adds_average
@@ -150,10 +150,10 @@ def average_of(config: LatentConfig) -> AverageEncoder:
 
 
 class Inference(nn.Module):
-    """Encoder of one variable, with maps of the mean state to mean and log-variance.
+    """Encoder of one variable, with layers that map its mean state to mean and log-variance.
 
-    The maps have no bias, as in the released code. Models that are not variational keep the map to
-    the mean. In the thesis's appendix (5.9.1) the mean state itself is the embedding.
+    The layers have no bias, as in the released code. Models that are not variational also have the
+    layer of the mean, unlike in the thesis's appendix (5.9.1).
     """
 
     def __init__(self, config: LatentConfig, variable: str) -> None:
@@ -179,14 +179,7 @@ class Inference(nn.Module):
 
 @dataclass(frozen=True)
 class SharedInference:
-    """Inference of one variable with an encoder that other variables share.
-
-    Attributes:
-        encoder: The encoder for this variable.
-        mean: Map of the mean state to the posterior's mean.
-        log_variance: Map of the mean state to the logarithm of the posterior's variance. None if
-            not variational.
-    """
+    """Encoder of one variable that shares an encoder with other variables. See `Inference`."""
 
     encoder: Purpose
     mean: nn.Module
@@ -195,12 +188,7 @@ class SharedInference:
 
 @dataclass(frozen=True)
 class Purpose:
-    """A shared encoder, set to infer one of its variables.
-
-    Attributes:
-        shared: The encoder.
-        language: Index of the language whose variable is inferred. None for `semantic`.
-    """
+    """Shared encoder that infers the variable of `language` (an index), or `semantic` if None."""
 
     shared: SharedEncoder | AverageEncoder
     language: int | None
@@ -210,7 +198,7 @@ class Purpose:
         return self.shared.table
 
     def __call__(self, ids: Tensor, padding: Padding) -> Tensor:
-        """Return the state of each token, (tokens, width), of flat ids."""
+        """Return the state of each token, (tokens, width)."""
         return self.shared(ids, padding, self.language)  # type: ignore[no-any-return]
 
 
@@ -218,8 +206,7 @@ AnyInference = Inference | SharedInference
 
 
 def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
-    """Return the token vectors, (tokens, dim), whose average is added to the mean
-    (`adds_average`)."""
+    """Return the token vectors whose average is added to the mean, if any, (tokens, dim)."""
     if not isinstance(inference.mean, Addition):
         return None
     table = inference.encoder.table
@@ -227,7 +214,7 @@ def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
 
 
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
-    """Return a decoder for v of size `latent`, with `starts` start tokens after the vocabulary."""
+    """Return a decoder of `latent` dimensions, with `starts` start tokens after the vocabulary."""
     shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
     if config.decoder_kind == "lstm":
         return LstmDecoder(config.vocab_size, config.width, latent, **shared)
@@ -246,9 +233,8 @@ def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
 def start_weights(module: nn.Module) -> None:
     """Initialize one module.
 
-    Dense layers are Glorot uniform with bias 0. Rows of tables and of output layers are normal with
-    length about 1. The released code draws output layers from Glorot's distribution, with rows
-    about half as long.
+    Dense layers are Glorot uniform with bias 0. Rows of tables and output layers are normal, with
+    length about 1, twice as long as the released code's output rows.
     """
     if isinstance(module, Addition):
         nn.init.zeros_(module.weight)

@@ -1,8 +1,8 @@
-"""Multilingual generative transformer and its ablations (thesis, 5.10 to 5.13).
+"""Multilingual generative transformer (MGT) and its ablations (thesis, 5.10 to 5.13).
 
-One encoder infers the semantic variable of a sentence in any language, and its language variable.
-One decoder writes every language, starting from a token that names the language. The rows of Table
-56 differ in the sentences that are written and in the latent variables:
+One encoder infers the semantic variable and the language variable of a sentence in any language.
+One decoder writes every language, starting from a token for the language. The models of Table 56
+differ in the sentences that they write and in their latent variables:
 
 | row | reconstructs | language variables | variational |
 |---|---|---|---|
@@ -46,12 +46,12 @@ class MGTConfig(LatentConfig):
         num_attention_heads: Attention heads per block, 16 in the thesis.
         intermediate_size: Hidden units of a block's feed-forward layer, 2,048 in the thesis.
         latent_at: Where the variables enter the decoder, `logit` in the thesis.
-        reconstructs: Whether the model also reconstructs each language, besides translating.
-        has_language_variables: Whether each language has its own variable, which reconstruction
-            reads besides the semantic variable.
-        has_translation_scorer: Whether translation, which uses no language variable, has its own
-            output layer. If False, it uses the other output layer, with zeros for the language
-            variable.
+        reconstructs: Whether the model also reconstructs each language.
+        has_language_variables: Whether each language has a variable, which only reconstruction
+            reads.
+        has_translation_scorer: Whether translation has a separate output layer. If False,
+            translation and reconstruction share one, and translation sets the language variable to
+            zeros.
 
     Example:
         >>> MGTConfig(vocab_size=100, hidden_size=32, languages=["en", "fr", "de"]).latent_at
@@ -84,13 +84,13 @@ class MGTConfig(LatentConfig):
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(
-                "has_translation_scorer needs reconstructs. Without it the decoder's own "
-                "output layer is used for translations only"
+                "has_translation_scorer needs reconstructs. A model that only translates has a "
+                "single output layer"
             )
 
 
 class MGTModel(LatentModel):
-    """Generative model that learns separate variables for meaning and language, for any languages.
+    """Generative model with separate variables for meaning and language, for many languages.
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
@@ -191,7 +191,7 @@ class MGTModel(LatentModel):
             yield from part.parameters()
 
     def generate(self, *inputs: Any, task: str | None = None, **options: Any) -> Any:
-        """Write sentences with transformers' `generate`, starting with the language of the task.
+        """Write sentences with transformers' `generate`, starting with the task's language token.
 
         Args:
             *inputs: As in transformers.
@@ -215,9 +215,9 @@ class MGTModel(LatentModel):
         return super().generate(*inputs, task=task, **options)
 
     def add_language(self, code: str) -> None:
-        """Add a language before further training: an encoder vector and a start token.
+        """Add a language before further training.
 
-        Both are initialized to the mean over the other languages.
+        Its encoder vector and start token are initialized to the mean over the other languages.
 
         Args:
             code: Language code.
@@ -243,7 +243,7 @@ class MGTModel(LatentModel):
 
 
 def _with_row(table: nn.Embedding, others: int) -> nn.Embedding:
-    """Return the table with one more row: the mean of the last `others` rows."""
+    """Return a table with one more row: the mean of the last `others` rows."""
     rows: Tensor = table.weight.detach()
     grown = nn.Embedding(len(rows) + 1, rows.shape[1], device=rows.device, dtype=rows.dtype)
     grown.sparse = table.sparse

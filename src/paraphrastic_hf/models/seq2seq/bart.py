@@ -1,7 +1,5 @@
-"""transformers' BART (Lewis et al., 2020) for training: AESOP's approach to syntactically
-controlled paraphrases (Sun et al., 2021), beside SCPN (thesis, 6.3).
-
-Saved models are stock `BartForConditionalGeneration`, which load without this package.
+"""transformers' BART (Lewis et al., 2020) for syntactically controlled paraphrases, as in AESOP
+(Sun et al., 2021). Saved models are stock `BartForConditionalGeneration`.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from paraphrastic_hf.models.seq2seq.stock import TrainedStock
 
 
 class TrainedBart(TrainedStock, BartForConditionalGeneration):  # type: ignore[misc]
-    """BART with the interface that training needs.
+    """BART with the methods that training needs.
 
     Example:
         >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
@@ -30,7 +28,7 @@ def bart_config(tokens: int, end: int, **sizes: Any) -> BartConfig:
     """Return the configuration of a BART for a tokenizer of this package.
 
     Args:
-        tokens: Size of the tokenizer, whose entry 0 is padding.
+        tokens: Size of the tokenizer. Entry 0 is padding.
         end: Id of the end mark, which is also the decoder's first input.
         **sizes: As in `BartConfig`.
 

@@ -1,7 +1,4 @@
-"""Base of the encoder-decoders of this package (thesis, 4.6, 6.3 and 7.3).
-
-A model has an `encoder` with a `table` of tokens, and an `output` layer.
-"""
+"""Base of the encoder-decoders of this package (thesis, 4.6, 6.3 and 7.3)."""
 
 from __future__ import annotations
 
@@ -22,9 +19,9 @@ class Seq2SeqConfig(PreTrainedConfig):
     """Settings of every encoder-decoder of this package.
 
     Args:
-        max_position_embeddings: Longest text, in tokens, including the end mark.
+        max_position_embeddings: Maximum length of a text in tokens, including the end mark.
         is_encoder_decoder: Required by transformers.
-        use_cache: Whether generation keeps states of earlier steps.
+        use_cache: Whether generation keeps the states of earlier steps.
         pad_token_id: Id of padding.
         bos_token_id: Id of the start mark, if any.
         eos_token_id: Id of the end mark, or several ids.
@@ -46,10 +43,9 @@ class DecoderInputs(NamedTuple):
     """Inputs of one pass of a decoder.
 
     Attributes:
-        ids: (batch, seq), decoder input ids.
         is_token: (batch, source), False for padding of the source.
         cache: Self-attention cache with the states of earlier steps, or None.
-        returned: Cache to return, as transformers passed it, or None.
+        returned: Cache to return, the object that transformers passed, or None.
     """
 
     ids: Tensor
@@ -59,11 +55,11 @@ class DecoderInputs(NamedTuple):
 
 
 class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
-    """Encoder-decoder that reads one sentence and writes another."""
+    """Encoder-decoder. Subclasses have `encoder`, with a `table` of tokens, and `output`."""
 
     auto_class: ClassVar[str] = "AutoModelForSeq2SeqLM"
     is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer then divides by accumulation steps
+    accepts_loss_kwargs = False  # so that transformers' Trainer divides by accumulation steps
 
     def get_input_embeddings(self) -> nn.Embedding:
         table: nn.Embedding = self.encoder.table
@@ -92,7 +88,7 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         cache: Any,
         use_cache: bool | None,
     ) -> DecoderInputs:
-        """Fill in the defaults of the arguments of `forward`."""
+        """Return the decoder's inputs, with defaults for missing arguments of `forward`."""
         if attention_mask is None:
             attention_mask = memory.new_ones(memory.shape[:2])
         if decoder_input_ids is None:
@@ -118,17 +114,7 @@ def scored(
     return_dict: bool | None,
     loss: Tensor | None = None,
 ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-    """Return the output of an encoder-decoder's `forward`.
-
-    Args:
-        model: The encoder-decoder.
-        logits: (batch, seq, vocab), or None if the model computed only a loss.
-        labels: (batch, seq) target tokens, -100 to ignore. None for no loss.
-        inputs: Inputs of the decoder.
-        memory: Output of the encoder.
-        return_dict: Return a tuple if False.
-        loss: Mean cross-entropy in nats, if the model computed it itself.
-    """
+    """Return the output of `forward`. If `loss` is None, compute it from the labels."""
     if labels is not None and logits is not None:
         predicted = logits.flatten(0, -2).float()
         loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)

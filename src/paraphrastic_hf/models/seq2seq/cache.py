@@ -1,7 +1,6 @@
-"""Cache argument of models that generate (thesis, 4.6, 5.4, 6.3 and 7.3), accepted under two names.
+"""Two names for the cache argument of models that generate.
 
-transformers 5.24 calls the argument `cache`. Earlier versions and callers use `past_key_values`.
-Outputs hold the cache at the same position in all versions.
+transformers 5.24 calls the argument `cache`. Earlier versions call it `past_key_values`.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from typing import Any
 def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
     """Let a model's `forward` accept its `cache` as `past_key_values` too.
 
-    Caches of fixed size are refused, because our decoders cannot fill them.
+    Caches of fixed size are not supported.
 
     Raises:
-        ValueError: From the call, if both names are given or the cache has a fixed size.
+        ValueError: In the call, if both names are given or the cache has a fixed size.
 
     Example:
         >>> @takes_cache

@@ -1,10 +1,8 @@
-"""Gated convolutional encoder-decoder (Gehring et al., 2017; thesis, 7.3), which the thesis trains
-by minimum risk.
+"""Gated convolutional encoder-decoder (Gehring et al., 2017; thesis, 7.3).
 
-The encoder outputs keys and values. Values are the keys plus the input embeddings.
-`encoder_last_hidden_state` concatenates both, (batch, seq, 2 * embedding_size), so `generate` needs
-no changes. During generation each decoder layer keeps the states that its window covers, in a
-sliding window of transformers' cache.
+The encoder outputs keys and values. `encoder_last_hidden_state` concatenates them, (batch, seq, 2 *
+embedding_size), so `generate` needs no changes. In generation, transformers' sliding-window cache
+keeps the states that a decoder layer's window covers.
 """
 
 from __future__ import annotations
@@ -36,16 +34,16 @@ SIZES = (
 
 @strict
 class GatedConvConfig(Seq2SeqConfig):
-    """Configuration of a `GatedConvModel`, with the settings of `Seq2SeqConfig`.
+    """Configuration of `GatedConvModel`, with the settings of `Seq2SeqConfig`.
 
-    The defaults are the thesis's (7.3).
+    The defaults are those of the thesis (7.3).
 
     Args:
         vocab_size: Number of tokens of both languages, including padding and the end mark.
         hidden_size: Dimensions of a token's state.
         embedding_size: Dimensions of the vectors of tokens and positions.
         encoder_layers: Number of convolutions of the encoder.
-        decoder_layers: Number of convolutions of the decoder, each with attention.
+        decoder_layers: Number of convolutions of the decoder. An attention follows each.
         kernel_width: Tokens per window, odd.
         dropout: Probability that a value is zeroed in training, 0 to below 1.
         tie_word_embeddings: Whether encoder, decoder and output layer share one table.
@@ -64,7 +62,7 @@ class GatedConvConfig(Seq2SeqConfig):
 
     @property
     def sliding_window(self) -> int:
-        """Tokens that transformers' cache keeps for each layer."""
+        """Tokens per layer in transformers' cache."""
         return self.kernel_width
 
     def validate_sizes(self) -> None:
@@ -108,7 +106,7 @@ class GatedConvModel(Seq2SeqModel):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Draw normal weights that keep the variance of a layer's input (Gehring et al., 3.5)."""
+        """Draw normal weights that preserve the input's variance (Gehring et al., 3.5)."""
         kept = 1 - self.config.dropout
         if isinstance(module, nn.Linear):
             if module.weight is not self.encoder.table.weight:
@@ -142,9 +140,9 @@ class GatedConvModel(Seq2SeqModel):
         Args:
             input_ids: (batch, source) ids, padded on either side. Sources may be empty.
             attention_mask: (batch, source), 1 for a token. All ones if None.
-            decoder_input_ids: (batch, seq) first tokens of the output. From labels if None.
+            decoder_input_ids: (batch, seq) first tokens of the output. Derived from labels if None.
             decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
-            encoder_outputs: Output of the encoder, instead of `input_ids`.
+            encoder_outputs: Output of the encoder. Replaces `input_ids`.
             labels: (batch, seq) target tokens, -100 to ignore.
             cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
@@ -156,13 +154,13 @@ class GatedConvModel(Seq2SeqModel):
             `loss`, the mean cross-entropy in nats.
 
         Raises:
-            ValueError: If a text is longer than the model's positions, or the decoder has no input.
+            ValueError: If a text is too long for the model, or the decoder has no input.
         """
         if encoder_outputs is None:
             assert input_ids is not None
             encoder_outputs = self.encoder(input_ids, attention_mask)
         memory = encoder_outputs[0]  # (batch, source, 2 * embedding_size)
-        if logits_at is not None:  # training on whole texts
+        if logits_at is not None:  # training, without a cache
             use_cache = False
         inputs = self._decoder_inputs(
             memory, attention_mask, decoder_input_ids, labels, cache, use_cache
@@ -192,7 +190,7 @@ class _Encoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
     ) -> BaseModelOutput:
-        """Return key and value of every token, (batch, source, 2 * embedding_size)."""
+        """Return the concatenated key and value of every token, (batch, source, 2 * size)."""
         is_token = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         places = (is_token.long().cumsum(1) - 1).clamp(min=0)
         ids = input_ids.masked_fill(is_token == 0, 0)
@@ -203,7 +201,7 @@ class _Encoder(nn.Module):
         for layer in self.layers:
             states = layer(states, is_token=mask)
         keys = self.narrow(states)
-        if keys.requires_grad:  # every decoder layer adds a gradient (Gehring et al., 3.5)
+        if keys.requires_grad:  # scale the gradient (Gehring et al., 3.5)
             keys = keys.detach() + (keys - keys.detach()) * self.share
         return BaseModelOutput(last_hidden_state=torch.cat([keys, (keys + embedded) * HALF], -1))
 
@@ -242,11 +240,11 @@ class _Decoder(nn.Module):
 
 
 def _embed(table: nn.Embedding, positions: nn.Embedding, ids: Tensor, places: Tensor) -> Tensor:
-    """Add the rows of tokens and of their positions."""
+    """Return the sum of token and position vectors."""
     most = positions.num_embeddings
     if places.numel() and int(places.max()) >= most:
         raise ValueError(
             f"A text has {int(places.max()) + 1:,} tokens, more than the model's {most:,} "
-            "positions. Shorten it, or train a model with more (model.positions)"
+            "positions. Shorten the text, or train a model with more model.positions"
         )
     return table(ids) + positions(places)

@@ -1,7 +1,6 @@
-"""Small causal transformer over sentences, whose output layer is its embedding table.
+"""Small causal transformer over sentences, to measure the fluency of paraphrases by perplexity.
 
-It is in no paper of this project. Its perplexity measures the fluency of translations and
-paraphrases, like the n-gram model of Wieting, Mallinson and Gimpel (2017, section 4).
+No paper uses it. Wieting, Mallinson and Gimpel (2017, section 4) use an n-gram model.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class LanguageModelConfig(PreTrainedConfig):
     """Configuration of a `LanguageModel`.
 
     Args:
-        vocab_size: Number of tokens, including padding and marks.
+        vocab_size: Number of tokens, including padding, start mark and end mark.
         hidden_size: Dimensions of a token's state. Must be even and a multiple of
             `num_attention_heads`.
         num_hidden_layers: Number of transformer blocks.
@@ -64,7 +63,7 @@ class LanguageModelConfig(PreTrainedConfig):
 
 
 class LanguageModel(ParaphrasticModel, GenerationMixin):
-    """Causal transformer that predicts each token of a sentence from the tokens before it.
+    """Causal transformer that predicts the next token of a sentence.
 
     Example:
         >>> config = LanguageModelConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1)
@@ -82,7 +81,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
     auto_class: ClassVar[str] = "AutoModelForCausalLM"
     base_model_prefix = "transformer"
     is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer then divides by accumulation steps
+    accepts_loss_kwargs = False  # so that transformers' Trainer divides by accumulation steps
     _tied_weights_keys = {"output.weight": "embedding.weight"}
 
     def __init__(self, config: LanguageModelConfig) -> None:
@@ -135,16 +134,16 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         """Return the logits of the next token.
 
         Args:
-            input_ids: (batch, seq) ids. With a mask they may be padded on either side, without one
-                only on the right.
+            input_ids: (batch, seq) ids. Padding may be on either side with a mask, otherwise only
+                on the right.
             attention_mask: (batch, seq), or with a cache (batch, seq so far), 1 for a token.
-            labels: (batch, seq), the ids themselves, -100 to ignore.
+            labels: (batch, seq), a copy of `input_ids`, with -100 to ignore.
             cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
             position_ids: (batch, seq) positions from 0. Computed if absent.
             logits_at: (batch, seq) bool. In training, compute only these logits.
             logits_to_keep: In generation, compute only the logits of this many last positions, or
-                of the positions given, (positions,). 0 for all.
+                of the positions in a tensor, (positions,). 0 for all.
             return_dict: Return a tuple if False.
 
         Returns:
@@ -192,7 +191,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         position_ids: Tensor | None,
         known: int,
     ) -> Tensor:
-        """Return table rows, scaled to values of about 1, plus positions, (batch, seq, dim)."""
+        """Return scaled token vectors plus position vectors, (batch, seq, dim)."""
         size = self.config.hidden_size
         if position_ids is None and attention_mask is not None:
             position_ids = (attention_mask.long().cumsum(1) - 1).clamp(min=0)[:, known:]

@@ -1,8 +1,7 @@
 """transformers' Marian (Junczys-Dowmunt et al., 2018) for training.
 
-Saved models are stock `MarianMTModel`: they load without this package, and CTranslate2 converts
-them. The last row of the table is padding, a zero vector, from which every translation starts.
-Training leaves that row and padded positions out of the logits.
+Saved models are stock `MarianMTModel`, which CTranslate2 can convert. The last row of the table is
+padding, a zero vector, and every translation starts from it. Training computes no logit for it.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ from paraphrastic_hf.models.seq2seq.stock import TrainedStock
 
 
 class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
-    """Marian with the interface that training needs, and faster matrix products and dropout.
-
-    Parameters keep their stock names.
+    """Marian with the methods that training needs, and faster matrix products and dropout.
 
     Example:
         >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
@@ -35,7 +32,7 @@ class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
             parts = (layer.self_attn, getattr(layer, "encoder_attn", None))
             for dense in (layer.fc2, *(part.out_proj for part in parts if part is not None)):
                 dense.dropout = config.dropout
-            layer.dropout = 0.0  # replaced by the dropout of these layers
+            layer.dropout = 0.0  # `FastLinear` applies the dropout
 
 
 def marian_config(tokens: int, end: int, **sizes: Any) -> MarianConfig:

@@ -1,10 +1,9 @@
 """Paraphrase generator (thesis, 4.6): a bidirectional LSTM encoder, and a two-layer LSTM decoder
 with bilinear attention.
 
-The thesis gives no sizes, so the defaults are those of SCPN (6.3.1, released code). `scpn.py`
-extends this model. The decoder starts from the mean of the encoder's output, which no paper
-specifies. During generation, the states and cells of the last step are kept in a sliding window of
-transformers' cache, so beam search and sampling need no extra code.
+The default sizes are those of SCPN (6.3.1, released code). The decoder starts from the mean of the
+encoder's output, which no paper specifies. In generation, a sliding window of transformers' cache
+keeps the states and cells of the last step.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoder
 
 @strict
 class ParaphraserConfig(Seq2SeqConfig):
-    """Configuration of a `ParaphraserModel`, with the settings of `Seq2SeqConfig`.
+    """Configuration of `ParaphraserModel`, with the settings of `Seq2SeqConfig`.
 
-    `max_position_embeddings` limits only the texts that `Translator` reads. An LSTM has no limit.
+    An LSTM has no maximum length. Only `Translator` uses `max_position_embeddings`.
 
     Args:
-        vocab_size: Number of tokens in the vocabulary that source and output share.
+        vocab_size: Number of tokens of source and output.
         embedding_size: Dimensions of a token's vector.
         hidden_size: Dimensions of a decoder state, and of a state of each encoder direction.
         decoder_layers: Number of LSTM layers of the decoder.
@@ -54,7 +53,7 @@ class ParaphraserConfig(Seq2SeqConfig):
 
     @property
     def sliding_window(self) -> int:
-        """Size of the window in transformers' cache: the last state and the new state."""
+        """Size of the window in transformers' cache: the last and the new state."""
         return 2
 
     def validate_sizes(self) -> None:
@@ -104,15 +103,15 @@ class ParaphraserModel(Seq2SeqModel):
 
     @property
     def reads_template(self) -> bool:
-        """Whether the model reads a template beside the source."""
+        """Whether the decoder attends to a template."""
         return getattr(self.config, "template", "none") != "none"
 
     def new_encoder(self) -> SourceEncoder:
-        """Return a new encoder of the source and, if the model reads one, the template."""
+        """Return a new encoder of the source and, if the model reads one, of the template."""
         return SourceEncoder(self.config)
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialize dense layers as torch does: uniform within 1 / sqrt(number of inputs)."""
+        """Initialize dense layers uniformly within 1 / sqrt(number of inputs), as in torch."""
         if isinstance(module, nn.Linear):
             bound = module.in_features**-0.5
             if module.weight is not self.encoder.table.weight:
@@ -147,9 +146,9 @@ class ParaphraserModel(Seq2SeqModel):
         Args:
             input_ids: (batch, source) ids, padded on either side.
             attention_mask: (batch, source), 1 for a token. All ones if None.
-            decoder_input_ids: (batch, seq) first tokens of the output. From labels if None.
+            decoder_input_ids: (batch, seq) first tokens of the output. Derived from labels if None.
             decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
-            encoder_outputs: Output of the encoder, instead of `input_ids` and `template_ids`.
+            encoder_outputs: Output of the encoder. Replaces `input_ids` and `template_ids`.
             labels: (batch, seq) target tokens, -100 to ignore.
             cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
@@ -157,7 +156,7 @@ class ParaphraserModel(Seq2SeqModel):
             template_attention_mask: (batch, template), 1 for a token. All ones if None.
             logits_at: (batch, seq) bool. In training, compute only these logits.
             targets: (positions,) target tokens at `logits_at`. The output then has `loss` but no
-                `logits`, which avoids mixing copies into the score of every token.
+                `logits`, which saves time in a model that copies.
             return_dict: Return a tuple if False.
 
         Returns:
@@ -165,7 +164,7 @@ class ParaphraserModel(Seq2SeqModel):
             targets also `loss`, the mean cross-entropy in nats.
 
         Raises:
-            ValueError: If the decoder has no input, or the template is missing.
+            ValueError: If the decoder has no input, or `template_ids` is missing.
         """
         if encoder_outputs is None:
             assert input_ids is not None
@@ -173,7 +172,7 @@ class ParaphraserModel(Seq2SeqModel):
                 input_ids, attention_mask, template_ids, template_attention_mask
             )
         memory = encoder_outputs[0]  # (batch, source, hidden)
-        if logits_at is not None:  # training on whole texts
+        if logits_at is not None:  # training, without a cache
             use_cache = False
         inputs = self._decoder_inputs(
             memory, attention_mask, decoder_input_ids, labels, cache, use_cache
@@ -213,7 +212,7 @@ class ParaphraserModel(Seq2SeqModel):
         template_mask: Tensor | None,
         cache: Any,
     ) -> Tensor:
-        """Return the decoder's states, (batch, seq, hidden), continuing from the cache if any."""
+        """Return the decoder's states, (batch, seq, hidden), after those in the cache."""
         template = getattr(encoding, "template_states", None)
         is_template = None
         if self.reads_template:
@@ -229,7 +228,7 @@ class ParaphraserModel(Seq2SeqModel):
         if cache is None:
             return self.decoder(words, start, template, is_template)[0]  # type: ignore[no-any-return]
         found = []
-        for word in words.split(1, 1):  # one word, or several for a prompt
+        for word in words.split(1, 1):  # several words for a prompt
             states, start = self.decoder(word, start, template, is_template)
             for layer, (hidden, cell) in enumerate(start):
                 cache.update(hidden[:, None, None], cell[:, None, None], layer)
@@ -237,7 +236,7 @@ class ParaphraserModel(Seq2SeqModel):
         return torch.cat(found, 1)
 
     def _start(self, memory: Tensor, is_token: Tensor, cache: Any) -> list[State]:
-        """Return state and cell of every layer before the first word, or after cached words."""
+        """Return state and cell of every layer before the first word of this call."""
         layers = range(self.config.decoder_layers)
         if cache is not None and cache.get_seq_length():
             kept = [cache.layers[layer] for layer in layers]
@@ -261,13 +260,10 @@ class ParaphraserModel(Seq2SeqModel):
 
 
 def _mixed(scores: Tensor, gate: Tensor, weights: Tensor, source_ids: Tensor) -> Tensor:
-    """Return ln(g p_copy + (1 - g) p_vocab), (*places, vocab).
+    """Return ln(g p_copy + (1 - g) p_vocab), (*places, vocab), for a copy probability g.
 
-    Args:
-        scores: Vocabulary logits, (*places, vocab).
-        gate: Logit of g, (*places, 1).
-        weights: Attention to the source, (*places, source).
-        source_ids: Source tokens, (batch, source) or (places, source).
+    `scores` are vocabulary logits, (*places, vocab), `gate` is the logit of g, (*places, 1), and
+    `weights` are the attention to `source_ids`, (*places, source).
     """
     base = scores.float().log_softmax(-1) + F.logsigmoid(-gate.float())
     ids = source_ids if weights.dim() == 2 else source_ids[:, None].expand(weights.shape)

@@ -1,11 +1,9 @@
-"""Syntactically controlled paraphrase network (SCPN; thesis, 6.3), and the parse generator, the
-same network with other inputs.
+"""Syntactically controlled paraphrase network (SCPN) and parse generator (thesis, 6.3).
 
-SCPN reads a sentence and the wanted parse of the paraphrase, linearized and without words. The
-parse generator reads the parse of the sentence and a template, and writes the full parse. The
-output probability is the mixture g p_copy + (1 - g) p_vocab. The released code mixes log
-probabilities, which do not form a distribution. The ablations of 6.7 are `template: none` (no
-syntactic control) and `use_copy: false` (every token comes from the vocabulary).
+SCPN reads a sentence and the desired parse of its paraphrase, linearized and without words. The
+parse generator is the same network. It reads the parse of the sentence and a template, and writes
+the full parse. Output probabilities are g p_copy + (1 - g) p_vocab. The released code mixes log
+probabilities instead, which do not form a distribution.
 """
 
 from __future__ import annotations
@@ -29,16 +27,16 @@ TEMPLATES = ("parse", "template", "none")
 
 @strict
 class ScpnConfig(ParaphraserConfig):
-    """Configuration of a `ScpnModel`. The defaults are those of the released code.
+    """Configuration of `ScpnModel`. The defaults are those of the released code.
 
     Args:
         template_vocab_size: Number of template tokens.
         template_embedding_size: Dimensions of a template token's vector.
         template_hidden_size: Dimensions of a state of the template's LSTM.
-        use_copy: Whether tokens of the source may be copied.
+        use_copy: Whether tokens of the source may be copied. False for the ablation of 6.7.
         writes: Kind of source and output: `sentence` for SCPN, `parse` for a parse generator.
-        template: Input that controls the syntax of the output, read by the decoder's attention: a
-            full `parse`, a `template`, or `none`.
+        template: Syntax input that the decoder attends to: a full `parse`, a `template`, or `none`
+            (ablation of 6.7).
     """
 
     model_type = "paraphrastic-scpn"
@@ -90,7 +88,7 @@ class ScpnModel(ParaphraserModel):
 
 
 class TemplateEncoder(SourceEncoder):
-    """Encoder of a source, and of a template by an LSTM and a linear map (thesis, 6.3.1).
+    """Encoder of a source and a template. An LSTM and a linear map encode the template (6.3.1).
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
@@ -122,7 +120,7 @@ class TemplateEncoder(SourceEncoder):
         Args:
             input_ids: (batch, source) ids.
             attention_mask: (batch, source), 1 for a token. All ones if None.
-            template_ids: (batch, template) ids. None if templates are encoded separately.
+            template_ids: (batch, template) ids. None if `read_template` is called separately.
             template_attention_mask: (batch, template), 1 for a token. All ones if None.
             **kwargs: Ignored.
         """
@@ -132,15 +130,7 @@ class TemplateEncoder(SourceEncoder):
         return found
 
     def read_template(self, template_ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the states of a template's tokens, (batch, template, hidden).
-
-        Args:
-            template_ids: (batch, template) ids.
-            mask: (batch, template), 1 for a token. All ones if None.
-
-        Raises:
-            ValueError: If an id is not in the template vocabulary.
-        """
+        """Return the states of a template's tokens, (batch, template, hidden)."""
         most = self.template_table.num_embeddings
         if template_ids.numel() and int(template_ids.max()) >= most:
             raise ValueError(

@@ -17,7 +17,7 @@ from paraphrastic_hf.layers.recurrent import LSTM
 
 @dataclass
 class SourceEncoding(ModelOutput):
-    """Encoded source and template, which generation repeats for every beam.
+    """Encoded source and template. Generation repeats every field for each beam.
 
     Attributes:
         last_hidden_state: States of the source's tokens, (batch, source, hidden).
@@ -58,15 +58,7 @@ class SourceEncoder(nn.Module):
         template_attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> SourceEncoding:
-        """Return the states of the source's tokens, and the source's ids.
-
-        Args:
-            input_ids: (batch, source) ids.
-            attention_mask: (batch, source), 1 for a token. All ones if None.
-            template_ids: Ignored by this encoder.
-            template_attention_mask: Ignored by this encoder.
-            **kwargs: Ignored.
-        """
+        """Return the states of the source's tokens, and the source's ids. Templates are ignored."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         is_token = mask.bool()
         ids, lengths = input_ids[is_token], is_token.sum(1)
@@ -83,13 +75,10 @@ class SourceEncoder(nn.Module):
 
 
 def read_packed(cell: nn.Module, rows: Tensor, lengths: Tensor, *, backward: bool) -> Tensor:
-    """Run a recurrence over each text of a flat batch, and return the states, (tokens, hidden).
+    """Return the states of a recurrence, (tokens, hidden), in the order of `rows`.
 
-    Args:
-        cell: A recurrence over packed rows.
-        rows: (tokens, input), text after text.
-        lengths: Tokens of each text, (batch,).
-        backward: Whether to read from the last token to the first.
+    `rows`, (tokens, input), are the token vectors of concatenated texts. With `backward`, the
+    recurrence reads each text from its last token to its first.
     """
     packing = Packing.of(lengths, backward=backward)
     return packing.unpack(cell(packing.pack(rows), packing.sizes))

@@ -1,7 +1,6 @@
-"""transformers' own encoder-decoders, as alternatives to the thesis's (6.3 and 7.3).
+"""transformers' encoder-decoders, as alternatives to those of the thesis (6.3 and 7.3).
 
-Each class here derives from `TrainedStock` and from a class of transformers, whose parameter names
-it keeps. Saved models have transformers' class, so they load without this package.
+Saved models have transformers' class and parameter names, so they load without this package.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ def _attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Call `attend` with transformers' signature."""
     is_causal = module.is_causal and attention_mask is None and query.shape[2] > 1
     gathered = attend(query, key, value, mask=attention_mask, is_causal=is_causal, scale=scaling)
     return gathered.transpose(1, 2), None
@@ -48,12 +46,11 @@ AttentionMaskInterface.register(ATTENTION, sdpa_mask)
 
 
 class TrainedStock:
-    """Interface that training needs, for a stock encoder-decoder. Must be the first base class.
+    """Methods that training needs, for a stock encoder-decoder. Must be the first base class.
 
     Attributes:
         stock_class: transformers' class that is saved.
         scores_padding: Whether training scores the last row of the table, Marian's padding.
-        generation_config: Generation settings.
     """
 
     stock_class: ClassVar[Any]
@@ -62,18 +59,18 @@ class TrainedStock:
 
     def __init__(self, config: PreTrainedConfig) -> None:
         super().__init__(config)  # type: ignore[call-arg]
-        if not config.attention_dropout:  # which `attend` does not support
+        if not config.attention_dropout:  # `attend` has no attention dropout
             self.set_attn_implementation(ATTENTION)  # type: ignore[attr-defined]
         for module in self.modules():  # type: ignore[attr-defined]
             if type(module) is nn.Linear and module is not self.lm_head:  # type: ignore[attr-defined]
                 module.__class__ = FastLinear
 
     def forward(self, *args: Any, logits_at: Tensor | None = None, **kwargs: Any) -> Any:
-        """Run the stock model, or compute the logits of some positions only.
+        """Run the stock model. With `logits_at`, compute only the logits of those positions.
 
         Args:
             *args: As in transformers.
-            logits_at: (batch, seq) bool, True where logits are wanted. None for all positions.
+            logits_at: (batch, seq) bool, True at the positions to compute. None for all.
             **kwargs: As in transformers.
 
         Returns:
@@ -92,16 +89,16 @@ class TrainedStock:
         return [self.model.shared]  # type: ignore[attr-defined]
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return no tables: the output layer is the table, so every row has a gradient."""
+        """Return no tables. The output layer is the table, so every row has a gradient."""
         return []
 
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
         return iter(())
 
     def stock(self) -> Any:
-        """Return a copy as transformers' own class, for saving."""
+        """Return a copy as transformers' class, for saving."""
         config = copy.deepcopy(self.config)  # type: ignore[attr-defined]
-        config._attn_implementation = None  # transformers' own choice
+        config._attn_implementation = None  # transformers' default
         model = self.stock_class(config)
         model.load_state_dict(self.state_dict())  # type: ignore[attr-defined]
         model.generation_config = self.generation_config
@@ -109,21 +106,16 @@ class TrainedStock:
 
 
 class FastLinear(Dense):
-    """Dense layer with dropout on its output, using the faster of torch's two libraries."""
+    """`Dense` with dropout on its output."""
 
     dropout = 0.0
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return x W' + b, (*places, output).
-
-        Args:
-            input: x, (*places, input).
-        """
         return dropout(super().forward(input), self.dropout, self.training)
 
 
 def generation_settings(config: PreTrainedConfig) -> GenerationConfig:
-    """Return generation settings that keep a stock encoder-decoder from writing padding."""
+    """Return generation settings for a stock encoder-decoder. They forbid padding in the output."""
     return GenerationConfig(
         pad_token_id=config.pad_token_id,
         decoder_start_token_id=config.decoder_start_token_id,

@@ -1,11 +1,11 @@
-"""Base of supervised models: an encoder over one or two texts, and a head of two layers
-(thesis, 3.2.4).
+"""Base of supervised models: an encoder of one or two texts, and a head of two layers (thesis,
+3.2.4).
 
     h_x = h_L * h_R,   h_+ = |h_L - h_R|
     h_s = sigmoid(W [h_x; h_+] + b),   z = U h_s + c
 
-h_L and h_R are the vectors of the two texts of a pair. For one text, its vector h replaces [h_x;
-h_+]. `relatedness.py` and `classifier.py` define the loss of the outputs z.
+h_L and h_R are the vectors of the two texts of a pair. For a single text, its vector replaces [h_x;
+h_+].
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class SupervisedConfig(PreTrainedConfig):
 
     Args:
         encoder: The encoder's configuration, from `to_dict`.
-        head_size: Number of sigmoid units h_s, or 0 for a linear classifier. The thesis tunes 50,
+        head_size: Number of sigmoid units h_s, or 0 for a linear classifier. The thesis tries 50,
             150 and 300.
         head_dropout: Probability that an input value of the head is zeroed in training.
-        max_text_tokens: Maximum number of tokens that `SentencePredictor` reads of each text, the
-            same as in training. None for no limit. For taggers see `max_word_tokens`.
+        max_text_tokens: Maximum length of a text in tokens, in training and in
+            `SentencePredictor`. None for no limit. Taggers use `max_word_tokens`.
     """
 
     has_no_defaults_at_init = True
@@ -74,11 +74,11 @@ class SupervisedConfig(PreTrainedConfig):
 
 
 class SupervisedModel(ParaphrasticModel):
-    """Base of supervised models: `self.encoder`, and a head that subclasses build."""
+    """Base class of supervised models. Subclasses build the head over `self.encoder`."""
 
     auto_class: ClassVar[str] = "AutoModelForSequenceClassification"
     is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer then divides by accumulation steps
+    accepts_loss_kwargs = False  # so that transformers' Trainer divides by accumulation steps
 
     def __init__(self, config: SupervisedConfig) -> None:
         super().__init__(config)
@@ -101,20 +101,13 @@ class SupervisedModel(ParaphrasticModel):
         return self.encoder.sparse_tables()
 
     def head_parameters(self) -> Iterator[nn.Parameter]:
-        """Return all parameters outside the encoder: the thesis's classification parameters."""
+        """Yield the parameters outside the encoder: the thesis's classification parameters."""
         own = {id(parameter) for parameter in self.encoder.parameters()}
         return (parameter for parameter in self.parameters() if id(parameter) not in own)
 
 
 class Head(nn.Module):
-    """Dropout, a layer of sigmoid units, and a linear layer.
-
-    Args:
-        size: Number of inputs.
-        units: Number of sigmoid units, or 0 for no sigmoid layer.
-        outputs: Number of outputs.
-        probability: Dropout probability.
-    """
+    """Dropout, a layer of sigmoid units (unless `units` is 0), and a linear layer."""
 
     def __init__(self, size: int, units: int, outputs: int, probability: float) -> None:
         super().__init__()
@@ -123,11 +116,6 @@ class Head(nn.Module):
         self.probability = probability
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the outputs of the last layer, (batch, outputs).
-
-        Args:
-            features: Features of each text or pair, (batch, size).
-        """
         features = dropout(features, self.probability, self.training)
         if self.hidden is not None:
             features = torch.sigmoid(self.hidden(features))
@@ -142,23 +130,17 @@ def pair_features(
 ) -> Tensor:
     """Return the features [h_L * h_R; |h_L - h_R|] of each pair of texts, (batch, 2 dim).
 
-    Args:
-        encoder: Any encoder of this package.
-        input_ids: (batch, seq), the ids of a pair's two texts, one after the other.
-        attention_mask: (batch, seq), 1 for a token. All ones if absent.
-        token_type_ids: (batch, seq), 0 for tokens of the first text and 1 for the second.
-
-    Raises:
-        ValueError: If `token_type_ids` is missing.
+    `input_ids`, (batch, seq), contain both texts of a pair. `token_type_ids` is 0 for tokens of the
+    first text and 1 for the second.
     """
     if token_type_ids is None:
         raise ValueError(
-            "token_type_ids are missing, which separate the texts of a pair. Call the "
-            "tokenizer with two texts"
+            "token_type_ids are missing. They separate the texts of a pair. Call the tokenizer "
+            "with two texts"
         )
     if len(token_type_ids) and not token_type_ids.any():
         logger.warning_once(
-            "No row has a second text (token_type_ids are all 0), so it is treated as empty. "
+            "No row has a second text (token_type_ids are all 0). Second texts count as empty. "
             "Call the tokenizer with two texts"
         )
     if attention_mask is None:

@@ -1,9 +1,8 @@
-"""Classifier of a text or a pair of texts: sentiment and entailment (thesis, 3.2.4).
+"""Classifier of a text or a pair of texts, for sentiment and entailment (thesis, 3.2.4).
 
     p = softmax(U sigmoid(W features + b) + c)
 
-With a `char_cnn` encoder of one-token filters and without sigmoid units, this is the static CNN of
-thesis 3.5.5.
+The static CNN of thesis 3.5.5 has `char_cnn` filters of width 1 and no sigmoid units.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class ClassifierConfig(SupervisedConfig):
     The classes are `id2label`, as in transformers.
 
     Args:
-        pairs: Whether the model classifies pairs of texts instead of single texts.
+        pairs: Whether to classify pairs of texts. If False, classify single texts.
     """
 
     model_type = "paraphrastic-classifier"
@@ -39,7 +38,7 @@ class ClassifierConfig(SupervisedConfig):
 
 
 class ClassifierModel(SupervisedModel):
-    """Encoder with a softmax classifier of texts or of pairs.
+    """Encoder with a softmax classifier of texts or pairs.
 
     Example:
         >>> import torch
@@ -70,7 +69,7 @@ class ClassifierModel(SupervisedModel):
         """Classify a padded batch.
 
         Args:
-            input_ids: (batch, seq), ids of one or two texts.
+            input_ids: (batch, seq), ids of one text or two concatenated texts.
             attention_mask: (batch, seq), 1 for a token. All ones if absent.
             token_type_ids: (batch, seq), for pairs: 0 for the first text and 1 for the second.
             labels: (batch,) gold classes.

@@ -2,13 +2,12 @@
 2017; Kitaev and Klein, 2018; for thesis, 6.2.2).
 
     f_k = [forward state of word k; backward state of word k + 1]     a word boundary
-    s(i, j) = U max(0, norm(W f_j - W f_i + b)),   a score of every label for the words i to j - 1
+    s(i, j) = U max(0, norm(W f_j - W f_i + b))     label scores of the words i to j - 1
     p(tag | word_t, sentence) = softmax(V [forward; backward state of word t] + c)
 
 A span's label is a phrase label, a chain of phrase labels over the same words (`S+VP`), or none.
-Training minimizes the cross-entropy of every span's label and every word's tag. The tree is the
-bracketing with the highest sum of log p(best label) - log p(none) (`predictors/parse.py`), so every
-sentence has one.
+The tree maximizes the sum of log p(best label) - log p(none) over its spans
+(`predictors/parse.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from paraphrastic_hf.models.base import NO_LABEL, check_positive
 from paraphrastic_hf.models.encoders.recurrent import run_directions
 from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel, complete_batch
 
-NO_PHRASE = ""  # first span label
+NO_PHRASE = ""  # the first span label
 
 
 @strict
@@ -55,7 +54,7 @@ class ParserConfig(WordsConfig):
     def of(  # type: ignore[override]
         cls, encoder: dict[str, Any], tags: Sequence[str], phrases: Sequence[str], **settings: Any
     ) -> ParserConfig:
-        """Build the configuration from that of the word encoder, the tags and the phrase labels."""
+        """Build the configuration from the word encoder's, the tags and the phrase labels."""
         return super().of(encoder, tags, span_labels=[NO_PHRASE, *phrases], **settings)
 
     def validate_layers(self) -> None:
@@ -74,8 +73,8 @@ class ParserOutput(ModelOutput):
         loss: Cross-entropy of tags and spans in nats per word, scalar. Only with labels.
         logits: (batch, seq, tags), tag logits, zeros for padding.
         span_scores: (batch, seq + 1, seq + 1). Entry [i, j] is log p(best phrase label) - log
-            p(none) of the words i to j - 1, or 0 if these are no span. None in training.
-        span_labels: (batch, seq + 1, seq + 1), the index of the best phrase label of each span in
+            p(none) of the words i to j - 1, or 0 if [i, j] is not a span. None in training.
+        span_labels: (batch, seq + 1, seq + 1), index of the best phrase label of each span in
             `config.span_labels`, at least 1. None in training.
     """
 
@@ -100,13 +99,13 @@ class ParserModel(WordsModel):
     """
 
     config_class = ParserConfig
-    base_model_prefix = "parser"  # no module's name, or loading would confuse encoder.cells
+    base_model_prefix = "parser"  # not a module's name, which would confuse loading
 
     def __init__(self, config: ParserConfig) -> None:
         super().__init__(config)
         size = config.head_size
-        width = config.vector_size + config.capital_feature  # of an LSTM's input
-        self.ends = nn.Parameter(torch.empty(2, width))  # before and after every sentence
+        width = config.vector_size + config.capital_feature  # input size of an LSTM
+        self.ends = nn.Parameter(torch.empty(2, width))  # vectors of sentence start and end
         self.layers = nn.ModuleList(
             nn.ModuleList(LSTM(2 * size if layer else width, size) for _ in range(2))
             for layer in range(config.layers)
@@ -140,7 +139,7 @@ class ParserModel(WordsModel):
             input_ids: (words, tokens), ids of the distinct words, padded.
             attention_mask: (words, tokens), 1 for a token. All ones if absent.
             word_index: (batch, seq), the row of each word in `input_ids`, negative for padding on
-                the right. If absent, the rows of `input_ids` are one sentence.
+                the right. If absent, `input_ids` are the words of one sentence.
             capitals: (words,), 1 for a word with a capital letter. All zeros if absent.
             labels: (batch, seq), gold tags, -100 to ignore.
             phrases: (phrases, 4): sentence, first word, end (exclusive) and label of every gold
@@ -156,7 +155,7 @@ class ParserModel(WordsModel):
         lengths = is_word.sum(1)
         vectors = self.word_vectors(input_ids, attention_mask, capitals)
         states = self._states(vectors, word_index[is_word], lengths)
-        firsts = (lengths + 2).cumsum(0) - lengths - 2  # first state of each sentence
+        firsts = (lengths + 2).cumsum(0) - lengths - 2  # index of each sentence's first state
         of_words = firsts.repeat_interleave(lengths) + 1 + _counted(lengths)
         tags = self.tagger(self._dropped(states.index_select(0, of_words)))
         first, last, size = _spans(lengths)
@@ -179,7 +178,7 @@ class ParserModel(WordsModel):
         return dropout(values, self.config.head_dropout, self.training)
 
     def _states(self, vectors: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
-        """Return the states of all words and sentence ends, (words + 2 batch, 2 size), in order."""
+        """Return the states of all words and sentence ends, (words + 2 batch, 2 size)."""
         rows = torch.cat([vectors, self.ends.to(vectors)])
         numbers = words.new_empty(len(words) + 2 * len(lengths))
         firsts = (lengths + 2).cumsum(0) - lengths - 2
@@ -216,7 +215,7 @@ class ParserModel(WordsModel):
 
 
 def _counted(lengths: Tensor) -> Tensor:
-    """Return the numbers 0 to n - 1 for each length n, concatenated."""
+    """Return 0 to n - 1 for each length n, concatenated."""
     starts = (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
     return torch.arange(len(starts), device=lengths.device) - starts
 
@@ -225,11 +224,11 @@ def _spans(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """List all spans of a batch of sentences, sorted by sentence, start and end.
 
     Returns:
-        Three arrays. The index of each span's left boundary, and of its right boundary, among the
-        word boundaries of the whole batch, (spans,) each. Its sentence, start and end, (spans, 3).
+        Index of each span's left boundary in the result of `_places`, (spans,). Index of its right
+        boundary, (spans,). Its sentence, start and end, (spans, 3).
     """
     starts = _counted(lengths)
-    widths = lengths.repeat_interleave(lengths) - starts  # number of spans that begin there
+    widths = lengths.repeat_interleave(lengths) - starts  # number of spans with this start
     sentence = torch.repeat_interleave(lengths).repeat_interleave(widths)
     start = starts.repeat_interleave(widths)
     end = start + 1 + _counted(widths)

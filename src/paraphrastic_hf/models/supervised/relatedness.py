@@ -29,8 +29,8 @@ class RelatednessConfig(SupervisedConfig):
     Args:
         lowest: Lowest score, an integer (1 in SICK, 0 in STS).
         highest: Highest score, an integer (5 in SICK and STS).
-        problem_type: Setting of transformers' pipelines. With `regression` they return the score
-            unchanged.
+        problem_type: Setting of transformers' pipelines. `regression` makes them return the
+            unchanged score.
     """
 
     model_type = "paraphrastic-relatedness"
@@ -55,8 +55,7 @@ class RelatednessOutput(ModelOutput):
     """Output of a relatedness model.
 
     Attributes:
-        loss: KL divergence from the target distribution, mean over the batch, scalar. Only with
-            labels.
+        loss: Mean KL divergence from the target distribution in nats, scalar. Only with labels.
         logits: (batch, 1) scores, from `lowest` to `highest`.
         score_logits: (batch, K) logits of the distribution over the K integer scores.
     """

@@ -4,7 +4,7 @@
     l_t = tanh(W [forward LSTM at t; backward LSTM at t] + b)
     p(tag | word_t, sentence) = softmax(U l_t + c)
 
-g is any encoder of this package: CHARAGRAM, charCNN or charLSTM.
+g is an encoder of this package: CHARAGRAM, charCNN or charLSTM.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel, com
 class TaggerConfig(WordsConfig):
     """Configuration of `TaggerModel`, with the settings of `WordsConfig`.
 
-    In the thesis, word vectors have 150 dimensions and character vectors 50. `head_size` is the
-    dimension of an LSTM's state and of l_t above, 50 in the released code.
+    `head_size` is the dimension of LSTM states and of l_t, 50 in the released code. The thesis has
+    word vectors of 150 dimensions and character vectors of 50.
 
     Args:
-        word_layer: Activation of a dense layer over the word vectors, which keeps their size (the
-            thesis's 2-layer CHARAGRAM). `none` for no such layer.
+        word_layer: Activation of a dense layer over the word vectors (the thesis's 2-layer
+            CHARAGRAM). `none` for no dense layer.
     """
 
     model_type = "paraphrastic-tagger"
@@ -59,7 +59,7 @@ class TaggerModel(WordsModel):
     """
 
     config_class = TaggerConfig
-    base_model_prefix = "tagger"  # no module's name, or loading would confuse encoder.cells
+    base_model_prefix = "tagger"  # not a module's name, which would confuse loading
 
     def __init__(self, config: TaggerConfig) -> None:
         super().__init__(config)
@@ -88,7 +88,7 @@ class TaggerModel(WordsModel):
             input_ids: (words, tokens), ids of the distinct words, padded.
             attention_mask: (words, tokens), 1 for a token. All ones if absent.
             word_index: (batch, seq), the row of each word in `input_ids`, negative for padding. If
-                absent, the rows of `input_ids` are one sentence.
+                absent, `input_ids` are the words of one sentence.
             capitals: (words,), 1 for a word with a capital letter. All zeros if absent.
             labels: (batch, seq), gold tags, -100 to ignore.
             return_dict: Return a tuple if False.

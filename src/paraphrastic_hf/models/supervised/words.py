@@ -1,7 +1,6 @@
 """Base of taggers and parsers, which label the words of sentences (thesis, 3.7.3).
 
-An encoder computes the vector of each distinct word of a batch once (`text/sentences.py`). LSTMs
-then read each sentence as a sequence of these vectors.
+An encoder computes the vector of each distinct word of a batch. LSTMs read the words' vectors.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from paraphrastic_hf.models.supervised.base import SupervisedConfig, SupervisedM
 class WordsConfig(SupervisedConfig):
     """Settings of every tagger and parser.
 
-    Here `encoder` is the word encoder, `head_size` is the size of each LSTM's state, and
-    `head_dropout` applies to the inputs of layers. The tags are in `id2label`, as in transformers.
+    `encoder` is the word encoder, `head_size` the size of an LSTM state, and `head_dropout` the
+    dropout of every layer's inputs. The tags are in `id2label`, as in transformers.
 
     Args:
         capital_feature: Whether the LSTMs have an input that marks words with a capital letter.
         recurrent_std: Standard deviation of the LSTMs' initial weights. Biases start at 0.
-        max_words: Maximum length of a sentence. A tagger cuts longer sentences into pieces, a
-            parser skips them.
-        max_word_tokens: Maximum length of a word, in tokens. Longer words are cut.
+        max_words: Maximum length of a sentence. A tagger splits longer sentences, a parser skips
+            them.
+        max_word_tokens: Maximum length of a word, in tokens. Longer words are truncated.
     """
 
     capital_feature: bool = True
@@ -40,7 +39,7 @@ class WordsConfig(SupervisedConfig):
 
     @classmethod
     def of(cls, encoder: dict[str, Any], tags: Sequence[str], **settings: Any) -> Self:
-        """Build the configuration from that of the word encoder and the tags."""
+        """Build the configuration from the word encoder's and the tags."""
         numbers = {tag: number for number, tag in enumerate(tags)}
         return cls(encoder=encoder, id2label=dict(enumerate(tags)), label2id=numbers, **settings)
 
@@ -49,7 +48,7 @@ class WordsConfig(SupervisedConfig):
 
 
 class WordsModel(SupervisedModel):
-    """Base of taggers and parsers. LSTM weights start from N(0, `recurrent_std` squared)."""
+    """Base class of taggers and parsers. Initial LSTM weights are N(0, `recurrent_std` squared)."""
 
     auto_class: ClassVar[str] = "AutoModelForTokenClassification"
 
@@ -60,7 +59,7 @@ class WordsModel(SupervisedModel):
             super()._init_weights(module)
 
     def compose(self, vectors: Tensor) -> Tensor:
-        """Transform the encoder's word vectors, (words, dim). By default unchanged."""
+        """Transform the word encoder's vectors, (words, dim). The default keeps them."""
         return vectors
 
     def word_vectors(
@@ -80,12 +79,10 @@ def complete_batch(
     capitals: Tensor | None,
     labels: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """Check the shapes of a batch and return `word_index` and `capitals` with their defaults.
+    """Check the shapes of a batch. Return `word_index` and `capitals`, with defaults if None.
 
-    By default the rows of `input_ids` are one sentence without capitals.
-
-    Raises:
-        ValueError: If `capitals` or `labels` has the wrong shape.
+    The default is one sentence, the rows of `input_ids`, without capitals. Raise ValueError if
+    `capitals` or `labels` has the wrong shape.
     """
     if word_index is None:
         word_index = torch.arange(len(input_ids), device=input_ids.device)[None]

@@ -1,4 +1,4 @@
-"""The contrastive objective: sampling of pairs, selection of negatives, and the loss."""
+"""Contrastive objective: sampling of pairs, selection of negatives, and loss."""
 
 from __future__ import annotations
 
@@ -35,11 +35,9 @@ from paraphrastic_hf.training.engine.penalty import Penalty
 
 
 class ContrastiveObjective:
-    """Objective of training on sentence pairs: the margin loss (thesis, 3.1.3, 4.4, 5.1.1), InfoNCE
-    or both.
+    """Margin loss (thesis, 3.1.3, 4.4, 5.1.1), InfoNCE or both, on sentence pairs.
 
-    Randomness depends only on the seed and the epoch or step, so a resumed run equals an
-    uninterrupted one.
+    Randomness depends only on seed and epoch or step, so a resumed run repeats it.
     """
 
     def __init__(
@@ -61,7 +59,7 @@ class ContrastiveObjective:
                 f"training.matryoshka must be below the encoder's {whole} dimensions, got "
                 f"{self.arguments.matryoshka}"
             )
-        # The loss treats each of these prefixes of the dimensions as an embedding.
+        # The loss is computed for each of these prefixes of an embedding.
         self._widths = [*self.arguments.matryoshka, whole]
         lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
         self.penalty = Penalty(model, *lambdas, to_start=recipe.start is not None)
@@ -80,12 +78,7 @@ class ContrastiveObjective:
         return ceil(self.examples(epoch) / self.arguments.batch_size)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield a `Step` for each mini-batch of the next mega-batch.
-
-        Args:
-            step: Number of mini-batches since training began. It determines the size of the
-                mega-batch while that size grows.
-        """
+        """Yield a `Step` for each mini-batch of the next mega-batch. `step` counts mini-batches."""
         for batch in self.mega_batch(epoch, position, step):
             whole = batch if batch.whole is None else batch.whole
             yield Step([batch], len(whole.pairs[0]))
@@ -100,7 +93,7 @@ class ContrastiveObjective:
         if args.objective == "infonce" or (
             size == 1 and alone and self._embeds_equally_in_training
         ):
-            # No negatives, or `loss` selects them from the embeddings of the step itself.
+            # Without negatives. For the margin loss, `loss` selects them from its own embeddings.
             batches = iter([MiniBatch(np.stack([firsts, firsts ^ 1]))])
         else:
             chosen = self._choose(sentences, epoch, step)
@@ -109,7 +102,7 @@ class ContrastiveObjective:
         return batches if alone else (batch.share(rank, world) for batch in batches)
 
     def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Losses:
-        """Return the loss of one mini-batch, with its parts `margin`, `infonce` and `penalty`."""
+        """Return the loss of a mini-batch, with its parts `margin`, `infonce` and `penalty`."""
         wanted = batch.sentences
         sentences, place = np.unique(wanted, return_inverse=True)
         texts, device = self._texts(sentences, epoch, step), self.model.device
@@ -130,9 +123,7 @@ class ContrastiveObjective:
         return Losses.of(parts)
 
     def _margin(self, vectors: Tensor, rows: Tensor, batch: MiniBatch, step: int) -> Tensor:
-        """Return the margin loss of this process's pairs, summed over the embedding widths
-        (`dimensions`).
-        """
+        """Return the margin loss of this process's pairs, summed over all embedding sizes."""
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:
@@ -149,9 +140,9 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0]) * batch.weight
 
     def _infonce(self, vectors: Tensor, rows: Tensor, batch: MiniBatch) -> Tensor:
-        """Return InfoNCE over the whole batch, summed over the embedding widths.
+        """Return InfoNCE of the whole batch, summed over all embedding sizes.
 
-        Every process computes the whole loss. Gradients flow only into the process's own sentences.
+        Every process computes the whole loss. Gradients flow only into its own sentences.
         """
         args, world = self.arguments, self.accelerator.num_processes
         vectors = vectors[rows[:2].T.reshape(-1)]
@@ -161,7 +152,7 @@ class ContrastiveObjective:
             start = sum(shares[: self.accelerator.process_index])
             own = shares[self.accelerator.process_index]
             kept = vectors.detach()
-            # Gradients are averaged over processes but must be summed.
+            # Accelerate averages gradients over processes, but here they must be summed.
             ours = kept[:own] + world * (vectors[:own] - kept[:own])
             everyone = self._gather_rows(kept, [np.arange(share) for share in shares])
             vectors = torch.cat([everyone[:start], ours, everyone[start + own :]])
@@ -176,9 +167,7 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first sentence of every pair in the epoch's order, and a mask of scrambled
-        sentences.
-        """
+        """Return the first sentence of each pair of an epoch, and a mask of scrambled sentences."""
         if self._epoch is None or self._epoch[0] != epoch:
             each = 2 if self.arguments.scramble_sides == "apart" else 1
             coins = np.random.default_rng([self.seed, epoch, 1]).random(each * len(self.corpus))
@@ -189,9 +178,7 @@ class ContrastiveObjective:
         return self._epoch[1:]
 
     def _texts(self, sentences: np.ndarray, epoch: int, step: int) -> Ragged:
-        """Return the token ids of sentences. Sentences drawn for scrambling in this epoch are
-        scrambled.
-        """
+        """Return the token ids of sentences. Sentences in the mask of `_plan` are scrambled."""
         if not self.arguments.scramble:
             return self.corpus.sentences.select(sentences, self.max_length)
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
@@ -206,13 +193,11 @@ class ContrastiveObjective:
     def _keys(
         self, sentences: np.ndarray, movable: np.ndarray, epoch: int, step: int
     ) -> np.ndarray:
-        """Return sort keys that shuffle the tokens of sentences, or swap some, (sentences,
-        width).
-        """
+        """Return sort keys for `scramble`, (sentences, width)."""
         swaps = self.arguments.scramble_swaps
         if not swaps and not self._chooses_scrambled:
             return np.random.default_rng([self.seed, step, 2]).random(movable.shape)
-        # Negatives that are chosen when scrambled need one order per sentence and epoch.
+        # If negatives are selected from scrambled text, an epoch has one order per sentence.
         when = [epoch, 4] if self._chooses_scrambled else [step, 2]
         keys = np.empty(movable.shape)
         for row, free, sentence in zip(keys, movable, sentences.tolist(), strict=True):
@@ -221,9 +206,7 @@ class ContrastiveObjective:
         return keys
 
     def _choose(self, sentences: np.ndarray, epoch: int, step: int) -> np.ndarray:
-        """Select the negatives of a mega-batch, with embeddings from the current weights in
-        evaluation mode.
-        """
+        """Select the negatives of a mega-batch with the current weights, in evaluation mode."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         shares = np.array_split(np.arange(len(sentences)), world)
         texts, which = self.corpus.sentences, sentences[shares[rank]]
@@ -239,10 +222,7 @@ class ContrastiveObjective:
         return chosen.cpu().numpy()
 
     def _choose_within(self, vectors: Tensor, rows: Tensor, pairs: np.ndarray, step: int) -> Tensor:
-        """Select the negatives of a mini-batch by the embeddings that the loss uses, (2, pairs).
-
-        Negatives are indices into the sentences in the order first, partner, first, ...
-        """
+        """Select the negatives of a mini-batch by the embeddings of its loss, (2, pairs)."""
         return (
             self._choose_among(vectors[rows.T.reshape(-1)], pairs.T.reshape(-1), step).view(-1, 2).T
         )

@@ -27,8 +27,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     mega_batch: int = argument(
         60,
-        help="number of mini-batches in a mega-batch. Negatives are selected from all of its "
-        "sentences (1: from the mini-batch alone)",
+        help="number of mini-batches in a mega-batch, from which negatives are selected (1: "
+        "negatives come from the mini-batch)",
         at_least=1,
     )
     anneal_steps: int = argument(
@@ -39,22 +39,22 @@ class ContrastiveTraining(OptimizationArguments):
     )
     negatives: str = argument(
         "max",
-        help="choice of a negative: the most similar candidate (max), a random candidate (rand), "
-        "or max and rand at random (mix)",
+        help="negative of a sentence. max: most similar candidate. rand: random candidate. mix: "
+        "max or rand, with equal probability",
         choices=("max", "mix", "rand"),
     )
     pool: str = argument(
         "partner_language",
-        help="candidates for a sentence's negative in the mega-batch: sentences in the partner's "
-        "language (partner_language), or in the partner's column (opposite_side, released code)",
+        help="candidates for negatives. partner_language: sentences of the mega-batch in the "
+        "partner's language. opposite_side: in the partner's column (released code)",
         choices=("partner_language", "opposite_side"),
     )
     exclude: str = argument(
         "duplicates",
         help="sentences that are never negatives of each other. duplicates: equal sentences. "
-        "clusters: sentences that a chain of pairs connects. partners: a sentence and the "
-        "partners of any of its duplicates. partners_and_lemmas: also sentences equal to the "
-        "lemmas of a partner (thesis 3.5.1)",
+        "clusters: sentences that a chain of pairs connects. partners: also a sentence and any "
+        "partner of its duplicates. partners_and_lemmas: also sentences equal to the lemmas of a "
+        "partner (thesis 3.5.1)",
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(
@@ -73,8 +73,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     hinge: str = argument(
         "two_sided",
-        help="sentences that get a negative: both of a pair (two_sided: thesis 3.1.3, all "
-        "released code) or only the first (one_sided: thesis 4.4, 5.1.1, 7.2.1)",
+        help="sentences that get a negative. two_sided: both of a pair (thesis 3.1.3, all "
+        "released code). one_sided: only the first (thesis 4.4, 5.1.1, 7.2.1)",
         choices=HINGES,
     )
     temperature: float = argument(
@@ -82,8 +82,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     matryoshka: list[int] = argument(
         [],
-        help="widths of shorter embeddings to train as well, ascending, such as [64, 128, 256]. "
-        "Each is the first dimensions of the full embedding",
+        help="sizes of shorter embeddings to train too, ascending, such as [64, 128, 256]. A "
+        "shorter embedding is a prefix of the full embedding",
     )
     scramble: float = argument(
         0.0,
@@ -93,10 +93,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     scramble_before_negatives: bool = argument(
         False,
-        help=(
-            "select negatives from the shuffled sentences (2017 paper, 4.2) instead of the "
-            "original sentences"
-        ),
+        help="select negatives by the shuffled sentences (2017 paper, 4.2), not by the original "
+        "sentences",
     )
     scramble_swaps: float = argument(
         0.0,
@@ -106,14 +104,14 @@ class ContrastiveTraining(OptimizationArguments):
     )
     scramble_sides: str = argument(
         "together",
-        help="scramble both sentences of a pair or neither (together), or decide for each "
-        "sentence separately (apart: 2017 paper, footnote 5)",
+        help="together: scramble both sentences of a pair or neither. apart: decide for each "
+        "sentence (2017 paper, footnote 5)",
         choices=("together", "apart"),
     )
     first_epoch: str = argument(
         "shuffled",
-        help="order of the pairs in the first epoch (file_order: a curriculum if the best pairs "
-        "come first, thesis 3.7.2.4)",
+        help="order of the pairs in the first epoch. file_order: a curriculum if the best pairs "
+        "come first (thesis 3.7.2.4)",
         choices=("shuffled", "file_order"),
     )
     freeze: str = argument(
@@ -156,12 +154,12 @@ class ContrastiveTraining(OptimizationArguments):
         if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
             raise RecipeError(
                 "training.scramble_swaps and scramble_sides need training.scramble above 0. Set "
-                "it (1: every sentence), or remove them"
+                "training.scramble, such as 1 (every sentence), or remove these two keys"
             )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
-                "training.lambda_w penalizes the tables that training.freeze keeps. Remove one "
-                "of them"
+                "training.lambda_w penalizes token tables, which training.freeze keeps unchanged. "
+                "Remove one of the two keys"
             )
 
 
@@ -169,8 +167,8 @@ class ContrastiveTraining(OptimizationArguments):
 class ContrastiveData(DataArguments):
     language_exponent: float = argument(
         1.0,
-        help="exponent for balancing language pairs. A pair of languages is sampled in proportion "
-        "to its weighted number of sentence pairs to this power (1: as in the data, 0: uniformly)",
+        help="exponent for balancing language pairs: 1 samples in proportion to the data, 0 "
+        "samples uniformly",
         at_least=0,
         at_most=1,
     )

@@ -16,11 +16,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Step:
-    """The batches of one optimizer step.
+    """The batches of one optimizer step, whose gradients are accumulated.
 
     Attributes:
-        batches: Batches whose gradients are accumulated, often only one.
-        size: Number of examples in all processes.
+        size: Number of examples in all batches and processes.
         frozen: Parameters that the step does not change.
     """
 

@@ -17,8 +17,8 @@ class Bitexts:
     """Sentence pairs, grouped into one bitext per language pair.
 
     Attributes:
-        languages: The two languages of each bitext. All bitexts order languages in the same way.
-        sides: Indices of the two sentences, in the order of the bitext's languages, (pairs, 2).
+        languages: The two languages of each bitext, in the same order in all bitexts.
+        sides: Indices of the two sentences of each pair, in the order of `languages`, (pairs, 2).
         bitext: Index of each pair's bitext, (pairs,).
     """
 
@@ -31,11 +31,7 @@ class Bitexts:
 
     @classmethod
     def of(cls, corpus: PairCorpus, order: Sequence[str]) -> Bitexts:
-        """Group the pairs of a corpus by language pair.
-
-        Args:
-            order: Codes of all languages. Sides of a bitext are in this order.
-        """
+        """Group the pairs of a corpus by language pair. `order` lists all language codes."""
         place = np.array([order.index(code) for code in corpus.languages])
         sentences = np.arange(2 * len(corpus)).reshape(-1, 2)
         places = place[corpus.language].reshape(-1, 2)
@@ -47,11 +43,11 @@ class Bitexts:
         return cls(languages, sides, bitext)
 
     def select(self, chosen: np.ndarray) -> Bitexts:
-        """Select pairs by index or by a mask."""
+        """Return the pairs that indices or a mask select."""
         return replace(self, sides=self.sides[chosen], bitext=self.bitext[chosen])
 
     def grouped(self) -> dict[tuple[str, str], np.ndarray]:
-        """Return the `sides` of each non-empty bitext, by its two languages."""
+        """Return the `sides` of each non-empty bitext, by language pair."""
         found = {pair: self.sides[self.bitext == i] for i, pair in enumerate(self.languages)}
         return {pair: sides for pair, sides in found.items() if len(sides)}
 
@@ -60,18 +56,14 @@ class Bitexts:
         return {code for pair in self.grouped() for code in pair}
 
     def counts(self) -> np.ndarray:
-        """Return the number of pairs of each bitext."""
+        """Return the number of pairs in each bitext."""
         return np.bincount(self.bitext, minlength=len(self.languages))
 
     def draw(self, exponent: float, random: np.random.Generator) -> np.ndarray:
-        """Draw the indices of the pairs for an epoch. Their number equals the number of pairs.
+        """Sample an epoch: indices of as many pairs as the bitexts have.
 
-        With exponent 1, each pair is used once. Otherwise the share of a bitext is proportional to
-        its size to the power of `exponent`. All its pairs are repeated equally often, as far as the
-        share allows. The remainder is drawn at random each epoch.
-
-        Args:
-            exponent: 0 for equal numbers of pairs, 1 for sampling in proportion to the data.
+        The share of a bitext is proportional to its size to the power of `exponent`: 1 uses every
+        pair once, 0 gives all bitexts the same number of pairs.
         """
         if exponent == 1:
             return np.arange(len(self))
@@ -87,11 +79,10 @@ class Bitexts:
         return np.concatenate(chosen)
 
     def first_chosen(self) -> np.ndarray:
-        """Return the probability that a bitext reconstructs from the semantic vector of its first
-        side.
+        """Return for each bitext the probability that reconstruction reads its first side.
 
-        If all bitexts are equally frequent, every language is then used equally often (thesis,
-        chapter 5, footnote 24).
+        With equally frequent bitexts, all languages are read equally often (thesis, chapter 5,
+        footnote 24).
         """
         found = first_side_probabilities(self.languages)
         return np.array([found[pair] for pair in self.languages])
@@ -99,9 +90,7 @@ class Bitexts:
     def translation_weights(self) -> dict[str, float]:
         """Return the loss weight of translation into each language (thesis, 5.13.1).
 
-        With bitexts between English and N other languages, the weight is 1 / (N + 1) for English
-        and N / (N + 1) for each other language. If all bitexts are equally frequent, all languages
-        then have the same influence.
+        With equally frequent bitexts, the weights give every language the same influence.
         """
         bitexts = [pair for pair, n in zip(self.languages, self.counts(), strict=True) if n]
         count = Counter(language for pair in bitexts for language in pair)

@@ -1,7 +1,6 @@
-"""Memory-mapped tokenized text. It is built once per run. Every process and resumed run reads it.
+"""Memory-mapped tokenized text, built once per run and read by all processes.
 
-A corpus is a folder of named columns (`write_columns`). A column contains numbers or the token ids
-of texts.
+A corpus is a folder of named columns, which contain numbers or the token ids of texts.
 """
 
 from __future__ import annotations
@@ -28,22 +27,12 @@ logger = logging.getLogger(__name__)
 
 PAIRS_AT_A_TIME = 20_000
 META = "meta.json"
-BESIDE = "beside."  # prefix of the names of columns in `PairCorpus.beside`
+BESIDE = "beside."  # prefix for the names of columns in `PairCorpus.beside`
 Column = np.ndarray | Ragged
 
 
 def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[str, Any]) -> None:
-    """Write named columns and their metadata to a folder, replacing it atomically.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp()) / "corpus"
-        >>> texts = Ragged.from_lists([[5, 6], [7]])
-        >>> write_columns(folder, {"text": texts, "score": np.array([0.5, 1.0])}, {"seed": 1})
-        >>> columns, meta = read_columns(folder)
-        >>> columns["text"][0].tolist(), columns["score"].tolist(), meta
-        ([5, 6], [0.5, 1.0], {'seed': 1})
-    """
+    """Write named columns and metadata to a folder, which is replaced atomically."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with replacing(directory) as partial:
         partial.mkdir()
@@ -57,7 +46,7 @@ def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[
 
 
 def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the columns that `write_columns` wrote, memory-mapped, and their metadata."""
+    """Memory-map the columns that `write_columns` wrote. Return them with the metadata."""
     columns: dict[str, Column] = {}
     try:
         meta = read_json(directory / META)
@@ -76,7 +65,7 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def has_columns(directory: Path) -> bool:
-    """Return whether a folder contains a complete corpus in the current format."""
+    """Return whether a folder contains a complete corpus."""
     path = directory / META
     try:
         return path.exists() and "columns" in read_json(path)
@@ -91,19 +80,17 @@ class PairCorpus:
     Attributes:
         sentences: Token ids of the 2N sentences.
         language: Index of each sentence's language, (2N,).
-        group: Group of each sentence, (2N,). Sentences of a group must not be each other's
-            negatives.
-        never: Other groups whose sentences must not be negatives of a group, for each group, or
-            None.
+        group: Group of each sentence, (2N,). Sentences of a group are never negatives of each
+            other.
+        never: For each group, other groups that are never negatives of its sentences, or None.
         source: Index of each pair's source, (N,).
         names: Path of each source.
         weights: Number of times that each source's pairs are used per epoch.
         swaps: Whether the sides of each source's pairs are swapped at random.
         languages: Names of the languages, by index.
-        special: The tokenizer's special ids.
-        beside: Other columns by name (`SourceArguments.beside`). A column is (N,) float32 if all
-            values are numbers, else the token ids of N texts. Missing values are NaN or an empty
-            text.
+        special: Ids of the tokenizer's special tokens.
+        beside: Additional columns by name (`SourceArguments.beside`): (N,) float32 if all values
+            are numbers, else the token ids of N texts. Missing values are NaN or an empty text.
     """
 
     sentences: Ragged
@@ -128,13 +115,9 @@ class PairCorpus:
     def evened(self, exponent: float) -> PairCorpus:
         """Return a corpus whose source weights balance the language pairs.
 
-        The share of a language pair in an epoch becomes proportional to its number of sentence
-        pairs to the power of `exponent`. The length of the epoch does not change, nor do the
-        relative weights of sources in the same languages.
-
-        Args:
-            exponent: 1 leaves the weights unchanged, 0 gives every language pair the same number of
-                sentence pairs.
+        The share of a language pair becomes proportional to its number of pairs to the power of
+        `exponent`: 1 changes nothing, 0 makes all shares equal. An epoch keeps its length, and
+        sources in the same languages keep their relative weights.
         """
         if exponent == 1:
             return self
@@ -153,10 +136,9 @@ class PairCorpus:
         return replace(self, weights=weights)
 
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
-        """Return the index of the first sentence of every pair in an epoch. The partner's index is
-        that index XOR 1.
+        """Return the pairs of an epoch, as the index of each pair's first sentence.
 
-        The order depends only on seed and epoch, so a resumed run repeats it.
+        If a source swaps sides, this may be either sentence. Its partner has the index XOR 1.
         """
         random = np.random.default_rng([seed, epoch])
         order = seen_in_epoch(self.source, self.weights, random, in_file_order)
@@ -167,24 +149,19 @@ class PairCorpus:
 
 
 def language_shares(counts: np.ndarray, exponent: float) -> np.ndarray:
-    """Return the share of each language pair, in proportion to its count to the power of
-    `exponent`.
+    """Return shares of language pairs, proportional to their counts to the power of `exponent`.
 
     Args:
-        counts: Number of sentence pairs of each language pair, (language pairs,). Not all may be 0.
-        exponent: 1 for shares in proportion to the counts, 0 for equal shares. Language pairs with
-            count 0 get share 0.
+        counts: Number of pairs in each language pair, (language pairs,), not all 0.
+        exponent: 1 for shares in proportion to the counts, 0 for equal shares. A language pair
+            without pairs gets share 0.
     """
     weights = np.where(counts > 0, np.where(counts > 0, counts, 1) ** float(exponent), 0.0)
     return weights / weights.sum()
 
 
 def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
-    """Return the number of examples that `seen_in_epoch` returns, the same for every epoch.
-
-    Args:
-        source: Index of each example's source, (N,).
-    """
+    """Return the number of examples in an epoch. For the arguments see `seen_in_epoch`."""
     members = np.bincount(source, minlength=len(weights)).tolist()
     return sum(
         int(weight) * count + round((weight - int(weight)) * count)
@@ -198,12 +175,12 @@ def seen_in_epoch(
     random: np.random.Generator,
     in_file_order: bool = False,
 ) -> np.ndarray:
-    """Return the indices of all examples in an epoch, source by source, (examples,).
+    """Return the indices of the examples in an epoch, source by source, (examples,).
 
     Args:
         source: Index of each example's source, (N,).
-        weights: Number of times that each source's examples are used. For a fractional part, a
-            random subset is used once more.
+        weights: Number of times that each source's examples are used. 1.5 uses all once and a
+            random half twice.
     """
     drawn = []
     for number, weight in enumerate(weights):
@@ -222,9 +199,9 @@ def build_corpus(
     exclude: str = "duplicates",
     progress: bool = False,
 ) -> PairCorpus:
-    """Tokenize all pairs, write them to `directory` atomically and memory-map them.
+    """Tokenize all pairs, write them to `directory` and memory-map them.
 
-    Pairs are left out, with a warning, if a side has no known tokens.
+    A pair is left out, with a warning, if a side has no known token.
     """
     languages = sorted({name for item in sources for name in item.source.languages or ()})
     parts, language, number_of, lemmas = [], [], [], []
@@ -284,7 +261,7 @@ def load_corpus(directory: Path) -> PairCorpus:
     columns, meta = read_columns(directory)
     special = meta.pop("special")
     for marks in ("start", "end"):
-        special[marks] = tuple(special[marks])  # JSON has lists
+        special[marks] = tuple(special[marks])  # JSON has only lists
     return PairCorpus(
         columns["sentences"],
         np.asarray(columns["language"]),
@@ -304,17 +281,14 @@ def load_corpus(directory: Path) -> PairCorpus:
 def hold_out_pairs(
     groups: np.ndarray, count: int, seed: int, chosen: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose pairs to hold out, and the training pairs that share no sentence with the held-out
-    pairs.
+    """Choose pairs to hold out, and training pairs that share no sentence with them.
 
     Args:
-        groups: Group of each sentence, (pairs, 2), the same for equal sentences
-            (`PairCorpus.group`).
+        groups: Group of each sentence, (pairs, 2), the same for equal sentences.
         chosen: Indices of the pairs to hold out. If None, `count` pairs are drawn.
 
     Returns:
-        The indices of the held-out pairs and of the training pairs. The held-out pairs are
-        shuffled, because some scores use only the first of them.
+        Indices of the held-out pairs, shuffled, and of the training pairs.
 
     Example:
         >>> groups = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])
@@ -339,7 +313,7 @@ def hold_out_pairs(
 
 
 def _column(values: Sequence[str], tokenizer: TextTokenizer) -> Column:
-    """Convert a column to numbers if every value is a number or missing, else to token ids."""
+    """Convert a column to numbers if all values are numbers or missing, else to token ids."""
     try:
         return np.array([float(value) if value else np.nan for value in values], np.float32)
     except ValueError:

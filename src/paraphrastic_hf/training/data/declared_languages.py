@@ -1,4 +1,4 @@
-"""Checks that bitext is in the languages that a recipe declares."""
+"""Check that bitext is in the languages that a recipe declares."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SAMPLED = 200  # pairs to check per source
 
 
 def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
-    """Warn if sides are swapped, a declared language is wrong, or one language has several codes.
+    """Warn of swapped sides, wrong languages, and languages with several codes.
 
-    Without py3langid the text is not checked.
+    Without py3langid, warn that nothing was checked.
     """
     if importlib.util.find_spec("py3langid") is None:
         logger.info(

@@ -1,8 +1,8 @@
 """Development sets for model selection, and a model's score on them.
 
-`clean` is defined in `evaluation/suites/development.py`. `clean-and-bitext` averages the `clean`
-score with retrieval accuracy on held-out bitext (`held_out.py`). The other named sets come from the
-papers and overlap with reported test sets. A file of pairs is scored as in `evaluation/own.py`.
+`evaluation/suites/development.py` defines `clean`. `clean-and-bitext` averages the `clean` score
+and the retrieval accuracy on held-out bitext (`held_out.py`). Other sets come from the papers and
+overlap with reported test sets.
 """
 
 from __future__ import annotations
@@ -33,10 +33,9 @@ WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of the corpus `wordsim
 
 
 def read_development(name: str, data_root: str | Path | None) -> Sequence[ScoredPairs] | None:
-    """Read a development set: a named set from `eval/` in the data root, or a file of pairs.
+    """Read a development set: a named set from the data root, or a file of pairs.
 
-    `none` gives None. `ws353-tuning` has two lists of pairs from WordSim-353, similar and related
-    pairs (thesis, 3.5.3).
+    `none` gives None. `ws353-tuning` has two lists of word pairs (thesis, 3.5.3).
     """
     if name == "none":
         return None
@@ -70,14 +69,11 @@ def development_scorer(
     suite: Sequence[ScoredPairs] | None,
     held_out: HeldOut | None = None,
 ) -> Callable[[SentenceEncoderModel], Evaluation] | None:
-    """Return a function that computes a model's development score. None without a development set.
+    """Return a function that computes a model's development score, or None without a set.
 
-    The score is the mean of Pearson's r x 100 over the lists of the set. For `ws353-tuning` (3.5.3)
-    it is 2 * rho(similar) - rho(related), with Spearman's rho x 100. With held-out bitext, the
-    score is the mean of this and the retrieval accuracy.
-
-    Args:
-        suite: Result of `read_development`.
+    The score is the mean of Pearson's r x 100 over the lists of `suite`. For `ws353-tuning` it is
+    2 * rho(similar) - rho(related), with Spearman's rho x 100 (thesis, 3.5.3). With held-out bitext
+    it is averaged with the retrieval accuracy.
     """
     if suite is None:
         return None
@@ -97,7 +93,7 @@ def development_scorer(
 def _parts(
     name: str, encode: Encode, suite: Sequence[ScoredPairs]
 ) -> list[tuple[float, Resampled]]:
-    """Return the weight and the result of each list."""
+    """Return weight and result of each list."""
     if isinstance(suite[0], OwnPairs):
         return [(1.0, judge(encode, suite[0])[0])]
     measure = "spearman" if name == "ws353-tuning" else "pearson"

@@ -1,4 +1,4 @@
-"""Finds sentences that may not be each other's negatives, whatever their similarity."""
+"""Find sentences that are never negatives of each other."""
 
 from __future__ import annotations
 
@@ -14,25 +14,21 @@ from paraphrastic_hf.text.ragged import Ragged
 def exclusions(
     sentences: Ragged, exclude: str, lemmas: Ragged | None = None
 ) -> tuple[np.ndarray, Ragged | None]:
-    """Find the sentences that are never each other's negatives.
-
-    Sentences are divided into groups. Sentences of one group are never each other's negatives.
+    """Group sentences. Those of one group are never negatives of each other.
 
     * `duplicates`: a group contains all sentences with equal ids.
-    * `clusters`: a group contains all sentences that pairs connect, directly or through other
-      pairs.
-    * `partners`: groups are as for `duplicates`. In addition, a group bars the groups of its
-      sentences' partners. With `lemmas`, it also bars the groups of sentences that equal the lemmas
-      of a partner (thesis, 3.5.1).
+    * `clusters`: a group contains all sentences that a chain of pairs connects.
+    * `partners`: as `duplicates`. In addition, partners of a group's sentences are never negatives
+      of the group. Nor are sentences that equal the `lemmas` of a partner (thesis, 3.5.1).
 
     Args:
         sentences: Token ids. Pair i consists of sentences 2i and 2i + 1.
         exclude: Value of the recipe key `training.exclude`.
-        lemmas: For `partners_and_lemmas`, the token ids of each sentence's lemmas.
+        lemmas: Token ids of each sentence's lemmas, for `partners_and_lemmas`.
 
     Returns:
-        `(group, never)`. `group` is the group of each sentence, (2N,) int64. `never` lists the
-        groups that each group bars, or is None.
+        The group of each sentence, (2N,) int64. For each group, other groups that are never
+        negatives of it, or None.
     """
     keys = _keys(sentences)
     if exclude == "duplicates":

@@ -1,6 +1,6 @@
 """Bitext pairs held out of training to measure translation retrieval.
 
-Pairs are chosen by a hash of their text, independently of the seed and the order of the sources.
+A hash of the text selects them, so they do not depend on the seed and the order of the sources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from paraphrastic_hf.io.files import read_json, write_json
 from paraphrastic_hf.io.pairs import Pair
 from paraphrastic_hf.training.data.sources import SourcePairs
 
-MOST = 500  # most pairs held out per language pair
+MOST = 500  # maximum number of held-out pairs per language pair
 SHARE = 20  # hold out at most one in 20 pairs of a language pair
 FILE = "held_out.json"
 HeldOut = dict[str, list[Pair]]
@@ -28,12 +28,8 @@ HeldOut = dict[str, list[Pair]]
 def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut]:
     """Hold out sentence pairs of each language pair.
 
-    Pairs that share a sentence with a held-out pair, ignoring case, are removed from training, even
-    from sources with `hold_out: false`.
-
-    Returns:
-        The sources without these pairs, and the held-out pairs by language pair, such as `en-fr`.
-        Sides are in the order of that name.
+    Return the remaining sources, and the held-out pairs by language pair, such as `en-fr`. Pairs
+    that share a sentence with a held-out pair, ignoring case, are removed from the sources.
     """
     bitext: dict[str, dict[Pair, None]] = {}
     for item in sources:
@@ -54,11 +50,7 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
 
 
 def judged_retrieval(encode: Encode, held_out: HeldOut) -> list[Judged]:
-    """Return the retrieval accuracy of each language pair, averaged over both directions.
-
-    Args:
-        encode: Function from texts to vectors, (texts, dim).
-    """
+    """Return the retrieval accuracy of each language pair, averaged over both directions."""
     found = []
     for name, pairs in held_out.items():
         vectors = [
@@ -69,13 +61,11 @@ def judged_retrieval(encode: Encode, held_out: HeldOut) -> list[Judged]:
 
 
 def write_held_out(held_out: HeldOut, work: Path) -> None:
-    """Write the pairs for a resumed run."""
     work.mkdir(parents=True, exist_ok=True)
     write_json(work / FILE, held_out)
 
 
 def read_held_out(work: Path) -> HeldOut:
-    """Read the pairs that `write_held_out` wrote."""
     path = work / FILE
     try:
         found = read_json(path)
@@ -87,9 +77,7 @@ def read_held_out(work: Path) -> HeldOut:
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
-    """Yield each pair's language pair, the pair with sides in that order, and its index. A source
-    in only one language yields nothing.
-    """
+    """Yield each pair's language pair, such as `en-fr`, its sides in that order, and its index."""
     first, second = item.source.languages or ("", "")
     if first == second:
         return
@@ -99,7 +87,7 @@ def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
 
 
 def _chosen(pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs with the smallest hashes. No sentence occurs twice in them."""
+    """Return the pairs with the smallest hashes, without repeated sentences."""
     wanted = min(MOST, len(pairs) // SHARE)
     found: list[Pair] = []
     seen: tuple[set[str], set[str]] = set(), set()

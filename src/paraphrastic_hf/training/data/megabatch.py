@@ -1,4 +1,4 @@
-"""Mega-batches: the sentences that negatives are chosen from (thesis, 4.4, 5.1.1)."""
+"""Mega-batches, from which negatives are selected (thesis, 4.4, 5.1.1)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ class MiniBatch:
     """Sentence indices of one optimizer step.
 
     Attributes:
-        pairs: Indices of the first sentences and, in the second row, of their partners, (2, pairs).
-        negatives: Indices of the negatives, (2, pairs), -1 for a sentence without a negative. (1,
-            pairs) if only first sentences have negatives. None to choose the negatives from the
-            mini-batch itself.
+        pairs: First sentences in row 0, their partners in row 1, (2, pairs).
+        negatives: Negatives of these sentences, (2, pairs), or of first sentences only, (1, pairs).
+            -1 for no negative. None to select negatives from the mini-batch.
         weight: Factor of the loss: this process's share of the pairs, times the number of
             processes.
-        whole: The batch of all processes together. None if this is that batch.
+        whole: The batch of all processes. None if this is the whole batch.
     """
 
     pairs: np.ndarray
@@ -33,9 +32,7 @@ class MiniBatch:
 
     @property
     def sentences(self) -> np.ndarray:
-        """Indices of both sentences and of the negatives, (2 to 4, pairs). The anchor itself stands
-        for a missing negative.
-        """
+        """Sentences and negatives, (2 to 4, pairs). The anchor replaces a missing negative."""
         if self.negatives is None:
             return self.pairs
         anchors = self.pairs[: len(self.negatives)]
@@ -43,10 +40,9 @@ class MiniBatch:
         return np.concatenate([self.pairs, negatives])
 
     def share(self, rank: int, world: int) -> MiniBatch:
-        """Return one process's part of a batch.
+        """Return one process's part of a batch, weighted by its share of the pairs.
 
-        Gradients are averaged over processes, so each part is weighted by its share. If the batch
-        has fewer pairs than there are processes, some processes get a pair with weight 0.
+        A process without pairs gets a pair with weight 0.
         """
         total = self.pairs.shape[1]
         rows = np.array_split(np.arange(total), world)[rank]
@@ -57,8 +53,7 @@ class MiniBatch:
 
 
 def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:
-    """Return the number of mini-batches in a mega-batch: 1, plus 1 for every `anneal_steps` steps
-    (5.2.1).
+    """Return the number of mini-batches in a mega-batch: 1, plus 1 every `anneal_steps` steps.
 
     Example:
         >>> [mega_batch_size(step, 60, 150) for step in (0, 149, 150, 8850, 10**6)]
@@ -74,9 +69,7 @@ def make_pool(
     group: np.ndarray,
     never: Ragged | None = None,
 ) -> Pool:
-    """Return the pool of candidates for negatives. Sentences are in the order first, partner,
-    first, ...
-    """
+    """Return the pool of candidates for negatives. `sentences` has the order of `interleave`."""
     device = embeddings.device
     barred = None
     if never is not None:
@@ -91,7 +84,7 @@ def make_pool(
 
 
 def interleave(firsts: np.ndarray) -> np.ndarray:
-    """Return the sentence indices of pairs in the order first, partner, first, partner, ..."""
+    """Return the sentences of pairs in the order first, partner, first, partner, ..."""
     return np.stack([firsts, firsts ^ 1], 1).reshape(-1)
 
 
@@ -102,7 +95,7 @@ def split(
 
     Args:
         negatives: Index into `sentences` of each sentence's negative, or -1.
-        sides: Number of sides of a pair that have a negative: 2, or 1 for the first only.
+        sides: Number of sentences of a pair that have a negative, 1 or 2.
     """
     chosen = np.where(negatives >= 0, sentences[negatives], -1)
     for start in range(0, len(sentences), 2 * batch_size):

@@ -17,13 +17,12 @@ def scramble(
     start_ids: Sequence[int] = (),
     end_ids: Sequence[int] = (),
 ) -> None:
-    """Reorder the tokens of selected rows in place by sort keys. Start and end marks and padding
-    stay.
+    """Sort the tokens of some rows by `keys`, in place. Marks and padding keep their positions.
 
     Args:
         ids: Token ids, (batch, seq).
         mask: 1 for tokens and 0 for padding, (batch, seq).
-        chosen: Indices of the rows to reorder.
+        chosen: Indices of the rows to sort.
         keys: Sort keys from 0 to 1, (chosen, seq).
     """
     keys = keys.copy()
@@ -35,11 +34,11 @@ def scramble(
 
 
 def swap_keys(movable: np.ndarray, mean: float, generator: np.random.Generator) -> np.ndarray:
-    """Return sort keys for `scramble` that swap random pairs of tokens, from 0 to 1, (seq,).
+    """Return sort keys, 0 to 1, with which `scramble` swaps random pairs of tokens, (seq,).
 
     Args:
         movable: False for marks and padding, (seq,) bool.
-        mean: Mean number of swaps, which is Poisson distributed. A swap may undo another swap.
+        mean: Mean number of swaps, which is Poisson distributed.
     """
     keys = np.arange(len(movable)) / len(movable)
     places = np.flatnonzero(movable)

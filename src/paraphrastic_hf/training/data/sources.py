@@ -1,4 +1,4 @@
-"""Reads the sentence pairs of a recipe's sources."""
+"""Read the sentence pairs of a recipe's sources."""
 
 from __future__ import annotations
 
@@ -47,15 +47,13 @@ Rows = Iterable[tuple[str, list[str] | str]]  # location, and columns or an erro
 
 @dataclass(frozen=True)
 class SourcePairs:
-    """The text pairs of one source."""
-
     source: SourceArguments
     pairs: Sequence[Pair]
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # one value per pair
 
 
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
-    """Raise an error if a file or corpus does not exist, or a file is empty or UTF-16."""
+    """Raise an error if a file or corpus is missing, or a file is empty or UTF-16."""
     for source in data.sources:
         for path in filter(None, (source.path, source.second)):
             _refuse_no_text(resolve_path(path, data_root))
@@ -73,9 +71,7 @@ def _refuse_no_text(path: Path) -> None:
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
-    """Raise an error if a text or model that a recipe names does not exist. This does not import
-    torch.
-    """
+    """Raise an error if a text or model of a recipe does not exist, without importing torch."""
     if data_root is not None and not Path(data_root).is_dir():
         raise DataError(f"{data_root} is not a folder. Set the data folder with --data.")
     for _, name in named_weights(recipe, models_only=True):
@@ -94,7 +90,7 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
 
 
 def check_datasets(datasets: Iterable[Any]) -> None:
-    """Raise an error unless `datasets` is a list of datasets. Nothing is read."""
+    """Raise an error unless `datasets` is a list of datasets. No rows are read."""
     is_one = hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str))
     if is_one or not isinstance(datasets, Iterable):
         raise TypeError(f"datasets must be a list, datasets=[...], got {type(datasets).__name__}")
@@ -119,12 +115,9 @@ def read_sources(
     *,
     progress: bool = False,
 ) -> list[SourcePairs]:
-    """Read the pairs of a recipe's sources, followed by the pairs of `datasets`.
+    """Read the pairs of a recipe's sources, then of `datasets`.
 
-    Args:
-        recipe: Any recipe with `data`, `tokenizer` and `seed`.
-        datasets: Datasets, or tuples `(dataset, SourceArguments)` that set languages, a cap or a
-            weight.
+    `datasets` may contain tuples `(dataset, SourceArguments)`.
     """
     data: DataArguments = recipe.data
     rows = [_open_source(source, data_root) for source in data.sources]
@@ -159,10 +152,7 @@ def read_sources(
 
 
 def with_development(recipe: Any) -> Any:
-    """Return a recipe with its development file, if it has one, as the last source.
-
-    The file is read with the columns and languages of the first source.
-    """
+    """Return a recipe with its development file, if it has one, as an additional last source."""
     name = recipe.run.development
     if not names_file(name):
         return recipe
@@ -179,7 +169,7 @@ def read_sentences(
     *,
     progress: bool = False,
 ) -> list[str]:
-    """Return the distinct sentences in the language `data.language` from all sources, in order."""
+    """Return the distinct sentences of all sources in the language `data.language`, in order."""
     wanted, found = recipe.data.language, {}
     named: set[str] = set()
     for item in read_sources(recipe, data_root, datasets, progress=progress):
@@ -196,9 +186,7 @@ def read_sentences(
 
 
 def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> None:
-    """Raise an error if a corpus, configuration, split, option or folder does not exist. No rows
-    are read.
-    """
+    """Raise an error if a corpus, or its configuration, split, option or folder, does not exist."""
     folder = dataset_folder(dataset, data_root)
     corpus = builder(dataset.name, dataset.config, data_dir=folder, **dataset.options)
     splits = find_source(dataset.name).configs.get(corpus.config.name)
@@ -212,7 +200,7 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
 def _open_source(
     source: SourceArguments, data_root: str | Path | None
 ) -> tuple[SourceArguments, Rows]:
-    """Return a source with missing languages filled in, and its rows."""
+    """Return a source with languages filled in, and its rows."""
     languages = source.languages or ["en", "en"]
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None

@@ -19,9 +19,9 @@ class Share:
     """One process's share of a batch.
 
     Attributes:
-        examples: Indices of the examples to compute, (count,). A process without examples computes
-            one example of another process, because all processes must take part in every step.
-        size: Number of examples that count in the loss. It is 0 for a process without examples.
+        examples: Indices of the examples, (count,). A process without examples computes an example
+            of another process, because all processes must take part in every step.
+        size: Number of examples that count in the loss, 0 for a process without examples.
     """
 
     examples: np.ndarray
@@ -53,7 +53,7 @@ class TokenBatchObjective(Generic[Arguments]):
         return len(self.lengths)
 
     def steps(self, epoch: int) -> int:
-        """Return the number of steps in the first epoch. Other epochs may differ by a few steps."""
+        """Return the number of steps in the first epoch. Others may differ by a few steps."""
         return self._steps
 
     def next_steps(self, epoch: int, position: int, count: int = 1) -> list[list[np.ndarray]]:

@@ -1,4 +1,4 @@
-"""Trains the tokenizers of recipes."""
+"""Train the tokenizers of recipes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ TOKENIZERS: dict[str, type] = {
     "char_ngram": CharNgramTokenizer,
     "char": CharTokenizer,
 }
-SAMPLE = 20_000  # most lines to check for characters without a piece
-MANY = 0.05  # share of these lines that triggers a warning
-NAMED = 30  # most characters listed in the warning
+SAMPLE = 20_000  # maximum number of lines to check for characters without a piece
+MANY = 0.05  # share of lines with such characters that triggers a warning
+NAMED = 30  # maximum number of characters listed in the warning
 
 
 def train_tokenizers(
@@ -38,7 +38,7 @@ def train_tokenizers(
     seed: int,
     data_root: str | Path | None = None,
 ) -> TextTokenizer:
-    """Train the tokenizer of an encoder. For a mixture, train one per part and combine them."""
+    """Train the tokenizer of an encoder, or for several encoders a combination of tokenizers."""
     trained = [
         train_tokenizer(
             encoder.tokenizer,
@@ -102,9 +102,7 @@ def train_tokenizer(
 
 
 def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None) -> TextTokenizer:
-    """Return the tokenizer of the model `from_model`. If it has no marks, the recipe's marks are
-    added.
-    """
+    """Return the tokenizer of `from_model`. Add the recipe's marks if it has no marks."""
     name = str(arguments.from_model)
     tokenizer = load_start(name, data_root).tokenizer
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
@@ -130,7 +128,7 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
 
 
 def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
-    """Yield the lines, and collect up to SAMPLE of them, at regular intervals, in `sample`."""
+    """Yield the lines. Add up to SAMPLE of them to `sample`, at regular intervals."""
     stride = 1
     for number, line in enumerate(lines):
         if number % stride == 0:
@@ -142,10 +140,7 @@ def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
 
 
 def _warn_of_dropped_characters(tokenizer: SubwordTokenizer, sample: Sequence[str]) -> None:
-    """Warn if characters without a piece occur in many lines.
-
-    The model cannot distinguish sentences that differ only in such characters.
-    """
+    """Warn if many lines contain characters without a piece, which the tokenizer drops."""
     left_out = tokenizer.left_out(sample)
     changed = sum(
         not left_out.keys().isdisjoint(normalize(line, tokenizer.lowercase)) for line in sample

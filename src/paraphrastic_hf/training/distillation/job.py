@@ -1,7 +1,7 @@
 """Training job that distills teachers into a sentence encoder.
 
-A sentence in a language that a teacher cannot read learns the vector of its translation (Reimers
-and Gurevych, 2020).
+A sentence in a language that a teacher cannot read learns the teacher vector of its translation
+(Reimers and Gurevych, 2020).
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         write_corpus(found, rows, vectors, tokenizer, sources, work / "corpus")
 
     def _tokenizer(self, found: Sequence[DistillationExample], folder: Path) -> TextTokenizer:
-        """Return the student's tokenizer. If an interrupted run left it in `folder`, it is loaded
-        from there.
-        """
+        """Return the student's tokenizer, from `folder` if an interrupted run has written it."""
         if folder.is_dir():
             return load_tokenizer(folder)
         if self.start is not None:
@@ -82,7 +80,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         return tokenizer
 
     def _vectors(self, reads: Sequence[tuple[str, ...]], work: Path) -> np.ndarray:
-        """Return the combined vectors of the teachers, reduced to the student's dimensions."""
+        """Return the concatenated teacher vectors, reduced to the student's dimensions."""
         context, of_teachers = self.context, []
         for number, teacher in enumerate(self.recipe.teachers):
             folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
@@ -108,7 +106,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         if wanted > vectors.shape[1]:
             raise RecipeError(
                 f"The student has {wanted} dimensions, but its teachers have {vectors.shape[1]}. "
-                "Lower model.hidden_size to that"
+                f"Lower model.hidden_size to {vectors.shape[1]}"
             )
         return narrowed(vectors, wanted)
 
@@ -132,7 +130,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
 
 
 def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
-    """Return the distinct items in order, and the index of each item in that list."""
+    """Return the distinct items in order, and the index of every item among them."""
     row_of = {item: row for row, item in enumerate(dict.fromkeys(items))}
     return list(row_of), np.array([row_of[item] for item in items], np.int32)
 
@@ -145,12 +143,12 @@ def write_corpus(
     sources: Sequence[SourcePairs],
     directory: Path,
 ) -> None:
-    """Tokenize sentences and write them with their target vectors, for `DistillationCorpus.load`.
+    """Write tokenized sentences and their target vectors, for `DistillationCorpus.load`.
 
-    Sentences without a known token or with a zero vector are left out.
+    Sentences without known tokens or with a zero vector are left out.
 
     Args:
-        rows: Index of the row of `vectors` that each sentence learns, (sentences,).
+        rows: Row of `vectors` for each sentence, (sentences,).
         vectors: Teacher vectors, (texts, dim).
     """
     ids = tokenizer.encode_batch([each.text for each in found])

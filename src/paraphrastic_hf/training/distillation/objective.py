@@ -1,4 +1,4 @@
-"""The distillation objective: a student learns the teacher vectors of sentences."""
+"""Distillation objective: a student learns the teacher vectors of sentences."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ class DistillationExample:
     """A sentence that the student learns.
 
     Attributes:
-        text: Text that the student reads.
-        reads: Text that each teacher reads: the same text or its translation.
-        language: Language of `text`.
-        source: Index of the source that the sentence comes from.
+        reads: Text that each teacher reads: `text` or its translation.
+        source: Index of the sentence's source.
     """
 
     text: str
@@ -47,13 +45,12 @@ class DistillationCorpus:
 
     Attributes:
         sentences: Token ids of N sentences.
-        row: Index of the row of `vectors` that each sentence learns, (N,).
+        row: Row of `vectors` for each sentence, (N,).
         vectors: Target vectors of unit length, (texts, dim).
         source: Index of each sentence's source, (N,).
         language: Index of each sentence's language, (N,).
         names: Path of each source.
         weights: Number of times that each source's sentences are used per epoch.
-        languages: Language names, by index.
     """
 
     sentences: Ragged
@@ -71,7 +68,7 @@ class DistillationCorpus:
 
     @classmethod
     def load(cls, directory: Path) -> DistillationCorpus:
-        """Memory-map the folder that `write_corpus` wrote."""
+        """Memory-map a folder from `write_corpus`."""
         columns, meta = read_columns(directory)
         return cls(**columns, **meta)
 
@@ -79,14 +76,11 @@ class DistillationCorpus:
 def make_examples(
     sources: Sequence[SourcePairs], teachers: Sequence[Sequence[str]], learns: Sequence[str]
 ) -> list[DistillationExample]:
-    """Return the distinct sentences of the pairs, with the text that each teacher reads for them.
+    """Return the distinct sentences of the pairs, with the text that each teacher reads.
 
     Args:
         teachers: Languages that each teacher reads.
-        learns: Languages that the student learns. Empty means all.
-
-    Raises:
-        DataError: No sentence is in a language of the student, or a teacher reads neither side.
+        learns: Languages that the student learns. Empty for all.
     """
     found: dict[tuple[str, tuple[str, ...]], DistillationExample] = {}
     for number, item in enumerate(sources):
@@ -109,7 +103,7 @@ def make_examples(
 def _sides_read(
     source: str, side: int, languages: Sequence[str], teachers: Sequence[Sequence[str]]
 ) -> list[int]:
-    """Return the side of a pair, 0 or 1, that each teacher reads for the sentence on `side`."""
+    """Return the side of a pair, 0 or 1, that each teacher reads for a sentence on `side`."""
     chosen = []
     for reads in teachers:
         known = [each for each in (side, 1 - side) if languages[each] in reads]
@@ -124,10 +118,9 @@ def _sides_read(
 
 
 class DistillationObjective:
-    """Regression of an encoder onto teacher vectors, with an optional hinge.
+    """Cosine distance between an encoder's vectors and teacher vectors, with an optional hinge.
 
-    The order of an epoch depends only on the seed and the epoch, so a resumed run equals an
-    uninterrupted one.
+    The order of an epoch depends only on seed and epoch, so a resumed run repeats it.
     """
 
     def __init__(
@@ -159,9 +152,7 @@ class DistillationObjective:
     def loss(
         self, model: nn.Module, batch: tuple[np.ndarray, float], epoch: int, step: int
     ) -> Losses:
-        """Return 1 minus the mean cosine with the target vectors, and the hinge if its weight is
-        not 0.
-        """
+        """Return the mean of 1 - cosine with the targets, and the hinge if it has a weight."""
         numbers, weight = batch
         texts, device = self.corpus.sentences.select(numbers, self.max_length), self.model.device
         ids = torch.from_numpy(texts.ids).to(device).long()

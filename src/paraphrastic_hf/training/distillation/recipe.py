@@ -1,7 +1,6 @@
-"""Recipe keys of distillation: teachers and objective.
+"""Recipe keys of distillation, which the papers do not use.
 
-The papers do not use distillation. `recipes/default/README.md` reports how the defaults were
-chosen.
+`recipes/default/README.md` reports how the defaults were chosen.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class LearnedSentences(DataArguments):
     )
     teacher_languages: list[str] = argument(
         ["en"],
-        help="languages that a teacher without `languages` reads. A sentence in another language "
+        help="languages read by teachers without `languages`. A sentence in another language "
         "learns the vector of its translation",
     )
 
@@ -38,8 +37,8 @@ class LearnedSentences(DataArguments):
 class TeacherArguments:
     model: str = argument(
         help="teacher: directory, packaged name or Hub name of any sentence-transformers model. "
-        "With engine python: module:name of a function from texts to vectors, or of a class that "
-        "has encode and a constructor without arguments",
+        "With engine python: module:name of a function from texts to vectors, or of a class with "
+        "the method encode and a constructor without arguments",
         names="weights",
     )
     languages: list[str] = argument(
@@ -47,7 +46,7 @@ class TeacherArguments:
     )
     weight: float = argument(
         1.0,
-        help="weight of this teacher when similarities of several teachers are averaged",
+        help="weight of this teacher in the average similarity of several teachers",
         above=0,
     )
     engine: str = argument(
@@ -69,7 +68,7 @@ class TeacherArguments:
     )
     max_length: int = argument(
         128,
-        help="maximum number of tokens per text. Longer texts are cut (no effect with engine "
+        help="maximum number of tokens per text. Longer texts are truncated (no effect with engine "
         "python)",
         at_least=3,
     )
@@ -84,7 +83,6 @@ class TeacherArguments:
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Convert a plain name to a teacher with default settings."""
         return {"model": str(value)}
 
 

@@ -21,7 +21,7 @@ from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.training.distillation.recipe import TeacherArguments
 from paraphrastic_hf.training.engine.paths import resolve_model
 
-TEXTS_AT_A_TIME = 20_000  # per file of vectors, the unit in which a resumed run goes on
+TEXTS_AT_A_TIME = 20_000  # texts per file of vectors. An interrupted file is computed again
 META = "meta.json"
 Encode = Callable[[Sequence[str]], np.ndarray]
 
@@ -29,8 +29,7 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work: Path) -> Encode:
     """Load a teacher as a function from texts to vectors, (texts, dim) float32.
 
-    Args:
-        work: Folder for a model converted to CTranslate2.
+    The folder `work` is for a model converted to CTranslate2.
     """
     if arguments.engine == "python":
         return _python_teacher(arguments.model)
@@ -73,18 +72,16 @@ def teacher_vectors(
     stamp: str = "",
     progress: bool = False,
 ) -> np.ndarray:
-    """Return the teacher's unit vectors of texts. Vectors that an earlier run left in `directory`
-    are reused.
+    """Return a teacher's unit vectors of texts, (texts, dim) float16. Zero vectors stay zero.
+
+    Vectors that an earlier run has written to `directory` are reused.
 
     Args:
         load: Function that loads the teacher. It is called only if texts remain to be encoded.
         stamp: Hash of the teacher (`weights_stamp`).
 
-    Returns:
-        (texts, dim) float16. A text whose teacher vector is zero gets zeros.
-
     Raises:
-        CheckpointError: The folder holds vectors of other texts or another teacher, or is damaged.
+        CheckpointError: The folder is damaged or has vectors of other texts or another teacher.
     """
     parts: list[np.ndarray] = []
     encode: Encode | None = None
@@ -108,8 +105,7 @@ def teacher_vectors(
 
 
 def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
-    """Concatenate vectors of several teachers so that a cosine is the weighted mean of the
-    teachers' cosines.
+    """Concatenate the vectors of teachers. A cosine is then the weighted mean of their cosines.
 
     Args:
         vectors: Unit vectors of each teacher, (texts, dim).
@@ -130,15 +126,7 @@ def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.
 
 
 def narrowed(vectors: np.ndarray, dimension: int) -> np.ndarray:
-    """Project vectors onto their leading principal axes, which preserve dot products best.
-
-    Args:
-        vectors: Vectors to project, (texts, dim).
-        dimension: Number of axes to keep, 1 to dim.
-
-    Returns:
-        (texts, dimension) float16.
-    """
+    """Project vectors, (texts, dim), onto `dimension` leading principal axes, in float16."""
     if dimension == vectors.shape[1]:
         return vectors
     moment = np.zeros((vectors.shape[1],) * 2)
@@ -155,9 +143,7 @@ def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, directory: Path) -> None:
-    """Raise an error if a folder has vectors of other texts or another teacher. Describe a new
-    folder.
-    """
+    """Check that a folder has vectors of these texts and this teacher. Describe a new folder."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
@@ -174,11 +160,11 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, director
     begun = read_json(path) if path.exists() else own
     begun.pop("weights", None)  # written by earlier versions
     said = begun.get("identity") or stamp
-    own["identity"] = stamp or said  # no stamp if the teacher no longer exists
+    own["identity"] = stamp or said  # without a stamp, the teacher no longer exists
     if {**begun, "identity": said} != own:
         raise CheckpointError(
-            f"{directory} has vectors of other texts, or of another teacher than {teacher.model} "
-            "with these settings. Use another folder, or remove this one"
+            f"{directory} has vectors of other texts, another teacher than {teacher.model}, or "
+            "other settings. Use another folder, or remove this folder"
         )
     directory.mkdir(parents=True, exist_ok=True)
     write_json(path, own)

@@ -1,4 +1,4 @@
-"""Builds the initial encoder of a recipe, and rejects contradictory settings."""
+"""Build the initial encoder of a recipe, and reject contradictory settings."""
 
 from __future__ import annotations
 
@@ -25,11 +25,7 @@ from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 
 
 def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
-    """Raise an error for settings that the encoder named by `start` does not support.
-
-    Raises:
-        RecipeError: `finish` does not apply to the encoder's family, or all parameters are frozen.
-    """
+    """Raise RecipeError for settings that the encoder named by `start` does not support."""
     asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
     if asked and not is_table:
         raise RecipeError(
@@ -44,18 +40,14 @@ def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
     if recipe.keeps_tables and is_table:
         raise RecipeError(
             f"training.freeze tables leaves nothing to train in start ({recipe.start}), an "
-            "average of token vectors. Remove it"
+            "average of token vectors. Remove training.freeze"
         )
 
 
 def check_encoders(recipe: EncoderRecipe) -> None:
-    """Raise an error for contradictory encoder settings. No text is read.
+    """Raise RecipeError for contradictory encoder settings, before any text is read.
 
     A recipe with `start` is checked by `check_start` instead.
-
-    Raises:
-        RecipeError: A setting does not exist in its encoder family, or settings contradict each
-            other.
     """
     if recipe.start is not None:
         return
@@ -102,12 +94,9 @@ def _finish_asked(recipe: EncoderRecipe) -> list[str]:
 
 
 def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
-    """Check the settings of one encoder, and return its configuration before the vocabulary is
-    known.
+    """Return the configuration of an encoder before its vocabulary size is known.
 
-    Raises:
-        RecipeError: A setting does not exist in the encoder's family, settings contradict each
-            other, or the model does not fit into memory.
+    Raise RecipeError for contradictory settings or too little memory.
     """
     _check_tokenizer(encoder)
     config = build_config(encoder.model, encoder.tokenizer.vocab_size)
@@ -126,7 +115,7 @@ def _is_table_only(encoder: EncoderArguments) -> bool:
 def build_model(
     recipe: EncoderRecipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
 ) -> SentenceEncoderModel:
-    """Build the initial encoder of a recipe: a single encoder, or a mixture of parts."""
+    """Build the initial encoder of a recipe: one encoder, or several parts."""
     if not isinstance(tokenizer, MixedTokenizer):
         return build_encoder(recipe.model, tokenizer, data_root)
     parts = [
@@ -140,12 +129,7 @@ def build_model(
 
 
 def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig:
-    """Return the configuration of one encoder.
-
-    Raises:
-        RecipeError: A setting does not exist in the encoder's family, or settings contradict each
-            other.
-    """
+    """Return the configuration of an encoder. Raise RecipeError for a key that it does not have."""
     config_class, plain = encoder_class(arguments.kind).config_class, ModelArguments()
     known = _fields(config_class)
     given = {
@@ -153,7 +137,7 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
         for name, value in dataclasses.asdict(arguments).items()
         if value is not None
         and name not in ("kind", "vectors", "bad_vectors", "options")
-        # A user's own encoder may lack keys that all packaged families have.
+        # A user's own encoder may lack keys of the packaged families.
         and (name in known or value != getattr(plain, name))
     }
     for name in (name for name in given if name not in known):
@@ -208,7 +192,7 @@ def _mixed_config(configs: Sequence[PreTrainedConfig], combine: str) -> MixedCon
 def build_encoder(
     arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
 ) -> SentenceEncoderModel:
-    """Build one encoder, with random token vectors or those of `model.vectors`."""
+    """Build an encoder with the vectors of `model.vectors`, or with random vectors."""
     config = build_config(arguments, tokenizer.vocab_size)
     model_class = encoder_class(arguments.kind)
     check_memory(model_class, config)

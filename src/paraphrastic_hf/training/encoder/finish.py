@@ -1,8 +1,4 @@
-"""Changes the token table of a trained averaging model before saving (recipe section `finish`).
-
-Every step is a linear map of the rows or rounds them, so encoding does not get slower. Averaging
-the tables of several runs is in `encoders/merged.py`.
-"""
+"""Changes to the table of a trained averaging model before saving (recipe section `finish`)."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 
 
 class SentenceCorpus(Protocol):
-    """Interface of a training corpus, as `finish` reads it."""
+    """Fields of a training corpus that `finish` reads."""
 
     @property
     def sentences(self) -> Ragged:
@@ -46,13 +42,10 @@ def finish(
     recipe: EncoderRecipe,
     others: Sequence[np.ndarray] = (),
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
-    """Apply the recipe's `finish` section, and return the model and tokenizer to save.
+    """Apply the recipe's `finish` section. Return the model and tokenizer to save.
 
-    Models that do not average are returned unchanged. `build.check_encoders` rejects `finish` for
-    them.
-
-    Args:
-        others: Tables of the runs in `finish.merge_with`, (vocab, dim) each.
+    Models that do not average are returned unchanged. `others` are the tables of the runs in
+    `finish.merge_with`, (vocab, dim) each.
     """
     asked = recipe.finish
     if not isinstance(model, AveragingModel):
@@ -81,10 +74,10 @@ def finish(
 def whitened(
     table: Tensor, sentences: Tensor, power: float, dimension: int | None = None
 ) -> Tensor:
-    """Rotate a token table to the principal axes of sentence vectors, and rescale each axis.
+    """Rotate a token table to the principal axes of sentence vectors, and scale each axis.
 
     Let C = V diag(e) V^T be the second moment of unit sentence vectors. The table W becomes W V
-    diag(e ** -power). Power 0 is only a rotation. Power 0.5 gives all axes the same variance.
+    diag(e ** -power). Power 0 only rotates. Power 0.5 gives all axes the same variance.
 
     Args:
         table: Token table W, (vocab, dim).
@@ -103,11 +96,11 @@ def whitened(
 
 
 def spread(size: int) -> list[int]:
-    """Return an order of the axes in which every prefix is spread evenly over all axes.
+    """Return an order of the principal axes in which every prefix covers all axes evenly.
 
-    The leading principal axes mostly separate topics. The first 64 axes alone therefore give much
-    worse cosines than 64 axes spread over all. The order is the reversed van der Corput sequence:
-    indices sorted by their binary digits read from the right, in descending order.
+    The first 64 principal axes give much worse cosines than 64 axes spread over all. The order is
+    the reversed van der Corput sequence: indices sorted by their binary digits read from the right,
+    in descending order.
 
     Example:
         >>> spread(8)
@@ -119,7 +112,7 @@ def spread(size: int) -> list[int]:
 
 
 def rounded(table: Tensor, bits: int) -> Tensor:
-    """Round numbers to `bits` significant binary digits (half precision has 11, float32 24)."""
+    """Round numbers to `bits` significant binary digits."""
     fraction, exponent = torch.frexp(table)
     return torch.ldexp(torch.round(fraction * 2**bits) / 2**bits, exponent)
 

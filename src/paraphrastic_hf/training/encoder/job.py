@@ -26,9 +26,7 @@ AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 class EncoderRun(Generic[AnyRecipe]):
     """Training job of a sentence encoder. Subclasses add the corpus and the objective.
 
-    Attributes:
-        tokenizer: Tokenizer of the encoder, set by `build`.
-        held_out: Pairs excluded from training, set by `build`.
+    `build` sets `tokenizer` and `held_out`, the pairs excluded from training.
     """
 
     tokenizer: TextTokenizer
@@ -61,9 +59,7 @@ class EncoderRun(Generic[AnyRecipe]):
         return sources
 
     def encoder_at_start(self) -> SentenceEncoderModel:
-        """Return the initial encoder: the model that `start` names, or else one with random
-        weights.
-        """
+        """Return the initial encoder: the model in `start`, or else one with random weights."""
         recipe = self.recipe
         if self.start is not None:
             model = encoder_from_start(self.start, recipe.model)
@@ -73,7 +69,7 @@ class EncoderRun(Generic[AnyRecipe]):
         return model
 
     def _check_given_vocabulary(self) -> None:
-        """Check `finish.merge_with` if the vocabulary is known before any text is read."""
+        """Check `finish.merge_with` if the vocabulary is known without reading text."""
         tokenizer = self.recipe.tokenizer
         if self.start is not None:
             self._check_merges(self.start.tokenizer)
@@ -86,9 +82,7 @@ class EncoderRun(Generic[AnyRecipe]):
             check_alike(other, tokenizer, width, "this run")
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return a function that computes a model's development score, or None without a
-        development set.
-        """
+        """Return a function that computes a model's development score, or None without a set."""
         return development_scorer(
             self.recipe.run.development, self.tokenizer, self.development_pairs, self.held_out
         )
@@ -96,11 +90,7 @@ class EncoderRun(Generic[AnyRecipe]):
     def save_finished(
         self, model: SentenceEncoderModel, corpus: SentenceCorpus, output: Path
     ) -> dict[str, Any]:
-        """Apply the recipe's `finish` section and write the model directory.
-
-        Returns:
-            Values to record in `run.json`.
-        """
+        """Apply the section `finish`, write the model, and return values for `run.json`."""
         recipe = self.recipe
         others = [table for each in self.merges if (table := each.table()) is not None]
         model, tokenizer = finish(model, self.tokenizer, corpus, recipe, others)

@@ -26,21 +26,19 @@ DEVELOPMENT_SETS = ("none", "clean", "clean-and-bitext", "sts17-en-en", "stsb-de
 
 @dataclass(frozen=True)
 class FinishArguments:
-    """Changes to a trained table of token vectors before saving, applied in the order of the
-    fields.
-    """
+    """Changes to a trained token table before saving, applied in the order of the keys."""
 
     merge_with: list[str] = argument(
         [],
-        help="other runs whose tables are averaged with the table of this run, after a rotation "
-        "that aligns them. The vocabulary must be the same (tokenizer.from_model). Runs saved as "
-        "float32 without whitening are best",
+        help="other runs whose tables are averaged with the table of this run, after alignment by "
+        "a rotation. All runs need the same vocabulary (tokenizer.from_model), and are best saved "
+        "as float32 without whitening",
         names="model",
     )
     whiten: float = argument(
         0.0,
-        help="power of whitening: each axis is multiplied by eigenvalue ** -whiten (0: none, 0.5: "
-        "full)",
+        help="power of whitening: each principal axis is scaled by eigenvalue ** -whiten (0: no "
+        "whitening, 0.5: full)",
         at_least=0,
         at_most=0.5,
     )
@@ -54,11 +52,11 @@ class FinishArguments:
     )
     nested_dimensions: bool = argument(
         False,
-        help="reorder the axes so that the first dimensions alone, of any number, are a good "
-        "smaller model",
+        help="reorder the dimensions so that every prefix of an embedding is a good shorter "
+        "embedding",
     )
     drop_apart: bool = argument(
-        False, help="drop the pieces of the languages in tokenizer.apart from the vocabulary"
+        False, help="remove the pieces of the languages in tokenizer.apart from the saved model"
     )
     significant_bits: int | None = argument(
         None,
@@ -100,9 +98,8 @@ class EncoderRecipe:
     data: DataArguments = argument(DataArguments(), help="training data")
     start: str | None = argument(
         None,
-        help="trained encoder to continue from, together with its tokenizer: run directory, "
-        "packaged model or Hub repository. If given on the command line, it replaces the recipe's "
-        "tokenizer and model",
+        help="trained encoder to continue from, with its tokenizer: run directory, packaged model "
+        "or Hub repository. On the command line it replaces the recipe's tokenizer and model",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
@@ -113,12 +110,12 @@ class EncoderRecipe:
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="encoders of a mixture that is trained as one model (thesis 4.5.6), each {tokenizer: "
-        "..., model: ...}. They replace tokenizer and model",
+        help="several encoders to train as one model (thesis 4.5.6), each {tokenizer: ..., model: "
+        "...}. They replace tokenizer and model",
     )
     combine: str = argument(
         "concatenate",
-        help="parts: how the vectors of the parts are combined",
+        help="combination of the vectors of `parts`",
         choices=("concatenate", "add"),
     )
     training: OptimizationArguments = argument(OptimizationArguments(), help="objective")
@@ -137,18 +134,20 @@ class EncoderRecipe:
             raise must_be("finish.dimension", dimension, "from 1 to model.hidden_size")
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
-            raise RecipeError(f"start ({self.start}) excludes parts. Remove one of them")
+            raise RecipeError(
+                f"start ({self.start}) and parts exclude each other. Remove one of them"
+            )
         if not self.parts and self.combine != "concatenate":
             raise RecipeError(f"combine ({self.combine}) needs parts. Add parts or remove it")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError("parts exclude tokenizer and model. Move them into each of the parts")
+            raise RecipeError("parts exclude tokenizer and model. Move these two into each part")
 
     @property
     def encoders(self) -> list[EncoderArguments]:
-        """The parts of a mixture, or a list with the only encoder."""
+        """The parts, or a list with the only encoder."""
         return self.parts or [EncoderArguments(self.tokenizer, self.model)]
 
     @property
     def keeps_tables(self) -> bool:
-        """Whether the tables of token vectors are frozen."""
+        """Whether training leaves the tables of token vectors unchanged."""
         return False

@@ -1,8 +1,7 @@
 """Recipe keys of tokenizers and encoders.
 
-Keys that only some families of encoders have default to None. None selects the default of the
-family's configuration (`models/`). `training/encoder/build.py` rejects such a key for other
-families. `model.options` contains the configuration fields of user-defined encoders.
+Keys of some encoder families default to None, which selects the default of the family's
+configuration (`models/`).
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ class TokenizerArguments:
     lowercase: bool = argument(True, help="lowercase the text before tokenizing")
     keep_unknown: bool = argument(
         False,
-        help="replace unknown tokens by <unk>, which has a trained vector (PARAGRAM), instead of "
-        "dropping them (SP)",
+        help="replace unknown tokens by <unk>, which has a trained vector (PARAGRAM). If false, "
+        "drop them (SP)",
     )
     hard_vocab_limit: bool = argument(
         False,
-        help="fail if the text is too small for the vocabulary size, instead of shrinking the "
+        help="fail if the text is too small for the vocabulary size. If false, use a smaller "
         "vocabulary",
     )
     character_coverage: float = argument(
@@ -57,7 +56,7 @@ class TokenizerArguments:
     )
     input_sentence_size: int = argument(
         10_000_000,
-        help="sentencepiece: maximum number of lines sampled for training (value of the at-scale "
+        help="sentencepiece: maximum number of training lines, sampled (value of the at-scale "
         "release)",
         at_least=0,
         at_most=MOST_ENTRIES,
@@ -84,21 +83,20 @@ class TokenizerArguments:
     )
     marks: str = argument(
         "none",
-        help="special tokens added at the start and end of a text (not for char_ngram). A text "
-        "cut at data.max_length loses its end mark",
+        help="special tokens at the start and end of a text (not for char_ngram). A text longer "
+        "than data.max_length loses its end mark",
         choices=("none", "start", "end", "both"),
     )
     apart: list[str] = argument(
         [],
-        help="languages that get pieces of their own, shared with no other language even for words "
-        "with the same spelling (thesis 5.3.2). finish.drop_apart removes these pieces from the "
-        "saved model",
+        help="languages with separate pieces, even for words that other languages spell the same "
+        "way (thesis 5.3.2). finish.drop_apart removes these pieces from the saved model",
     )
     from_model: str | None = argument(
         None,
-        help="model whose tokenizer is reused: run directory, packaged model or Hub repository. "
-        "finish.merge_with can then average the two models. kind and lowercase must be those of "
-        "the tokenizer. marks may be added",
+        help="model whose tokenizer to use: run directory, packaged model or Hub repository. kind "
+        "and lowercase must be those of the tokenizer, marks may be added. finish.merge_with can "
+        "then average the two models",
         names="model",
     )
 
@@ -118,26 +116,18 @@ class TokenizerArguments:
 
 
 def check_recipe(recipe: Any) -> None:
-    """Raise an error for numbers out of bounds and contradictory sources.
-
-    Raises:
-        RecipeError: A number is out of bounds, or the keys of a source contradict each other.
-    """
+    """Raise RecipeError for numbers out of bounds and sources with contradictory keys."""
     check_bounds(recipe)
     for source in recipe.data.sources:
         check_source(source, recipe.data.ignored)
 
 
 def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:
-    """Raise an error for a tokenizer without the start and end marks that a model needs.
+    """Raise RecipeError for a tokenizer without the marks that a model needs, or one of n-grams.
 
     Args:
         marks: Marks that the model needs: `end` or `both`.
-        because: Reason why they are needed, at the start of the message.
-
-    Raises:
-        RecipeError: The tokenizer has other marks, or is an n-gram tokenizer, which cannot decode
-            text.
+        because: Reason for these marks, for the message.
 
     Example:
         >>> check_marks(TokenizerArguments(marks="end"), "end", "translations end with </s>")
@@ -154,8 +144,7 @@ class ModelArguments:
     kind: str = argument(
         "averaging",
         help="encoder family. projection includes DAN, recurrent includes LSTM-AVG, gated is "
-        "GRAN, weighted is an average with a learned weight per word, module:Class is your own "
-        "class",
+        "GRAN, weighted is an average with learned word weights. module:Class is your own class",
         choices=ENCODER_KINDS,
     )
     hidden_size: int = size_argument(300, help="number of dimensions of a sentence vector")
@@ -173,15 +162,15 @@ class ModelArguments:
     initializer_std: float = argument(1.0, help="standard deviation of the initial token vectors")
     vectors: str | None = argument(
         None,
-        help="initial token vectors: GloVe text file, run directory or packaged model. If that "
-        "model has subwords and this tokenizer words, the model encodes each word",
+        help="initial token vectors: GloVe text file, run directory or packaged model. A model "
+        "of subwords gives each word of a word tokenizer the vector that it computes",
         names="weights",
     )
     bad_vectors: str = argument(
         "refuse",
-        help="treatment of bad rows in a vectors file. refuse: fail on malformed or repeated "
-        "rows. skip: drop malformed rows, keep the first of repeated rows. last: drop malformed "
-        "rows, keep the last of repeated rows",
+        help="malformed or repeated rows in a vectors file. refuse: fail. skip: drop malformed "
+        "rows, keep the first of repeated rows. last: drop malformed rows, keep the last of "
+        "repeated rows",
         choices=("refuse", "skip", "last"),
     )
     activation: str | None = argument(
@@ -226,8 +215,8 @@ class ModelArguments:
     )
     presence: bool | None = argument(
         None,
-        help="charagram: count an n-gram once per text (released code) instead of at every "
-        "occurrence (thesis 3.6.2)",
+        help="charagram: count each distinct n-gram once (true, released code) or every occurrence "
+        "(false, thesis 3.6.2)",
     )
     filter_widths: list[int] | None = size_argument(
         None, help="char_cnn: filter widths in tokens (default: [2, 3, 4])"
@@ -245,7 +234,7 @@ class ModelArguments:
 
 @dataclass(frozen=True)
 class EncoderArguments:
-    """One encoder of a mixture."""
+    """One of several encoders."""
 
     tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="tokenizer of this part")
     model: ModelArguments = argument(ModelArguments(), help="encoder of this part")
@@ -254,11 +243,9 @@ class EncoderArguments:
 def refuse_beside_start(
     start: str | None, tokenizer: TokenizerArguments, model: ModelArguments
 ) -> None:
-    """Raise an error for tokenizer and model keys that `start` already determines.
+    """Raise RecipeError if `start` is set together with a tokenizer key or a model key.
 
-    Raises:
-        RecipeError: `start` is given, and a tokenizer key or a model key other than the two
-            dropouts is set.
+    Only the two dropouts may be set together with `start`.
     """
     plain = ModelArguments()
     undropped = replace(
@@ -266,6 +253,6 @@ def refuse_beside_start(
     )
     if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
         raise RecipeError(
-            f"start ({start}) has its own tokenizer and encoder. Remove the keys of tokenizer "
-            "and of model, except embedding_dropout and word_dropout"
+            f"start ({start}) already has a tokenizer and an encoder. Remove all keys of tokenizer "
+            "and model except embedding_dropout and word_dropout"
         )

@@ -1,4 +1,4 @@
-"""Initializes an encoder from word vectors or a trained model."""
+"""Initialize an encoder from word vectors or a trained model."""
 
 from __future__ import annotations
 
@@ -24,21 +24,17 @@ from paraphrastic_hf.training.engine.paths import resolve_model, resolve_path
 
 logger = logging.getLogger(__name__)
 
-UNKNOWN_WORD = "UUUNKKK"  # the entry of <unk> in the papers' vector files
+UNKNOWN_WORD = "UUUNKKK"  # name of <unk> in the papers' vector files
 NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_version", "dtype")
 
 
 def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
-    """Load the encoder that the recipe key `start` names: a path, packaged model or Hub
-    repository.
-    """
+    """Load the encoder in the recipe key `start`: a path, packaged model or Hub repository."""
     return SentenceEncoder.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments) -> dict[str, Any]:
-    """Return the configuration of a trained encoder, with the two dropouts replaced by the
-    recipe's.
-    """
+    """Return the configuration of a trained encoder with the recipe's two dropouts."""
     settings = _plain(encoder.config.to_dict())
     for part in settings.get("parts") or [settings]:
         part["embedding_dropout"] = arguments.embedding_dropout
@@ -47,7 +43,7 @@ def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments
 
 
 def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> SentenceEncoderModel:
-    """Return a copy of a trained encoder, with the two dropouts replaced by the recipe's."""
+    """Return a copy of a trained encoder with the recipe's two dropouts."""
     trained = start.model
     config = trained.config_class(**settings_from_start(trained, arguments))
     model: SentenceEncoderModel = type(trained)(config)
@@ -56,7 +52,7 @@ def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> Sen
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration without keys that name its origin."""
+    """Return a configuration without the keys that name its origin."""
     kept = {name: value for name, value in settings.items() if name not in NOT_SETTINGS}
     if kept.get("parts"):
         kept["parts"] = [_plain(part) for part in kept["parts"]]
@@ -64,7 +60,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
-    """Return the path of `model.vectors`. The name may also be a packaged model."""
+    """Return the path of `model.vectors`, a path or the name of a packaged model."""
     try:
         return resolve_path(name, data_root)
     except RecipeError:
@@ -76,11 +72,10 @@ def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
 def start_from_vectors(
     model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
 ) -> None:
-    """Initialize rows of the token table with given vectors (thesis 3.1.2). Rows without a given
-    vector stay random.
+    """Initialize rows of the token table with given vectors (thesis, 3.1.2).
 
-    If the tokens are words and `path` is a subword model, each word gets the vector that the model
-    computes for it.
+    Rows without a given vector stay random. If the tokens are words and `path` is a subword model,
+    the model computes the vector of each word.
 
     Args:
         path: Text file of vectors, or model directory.
@@ -130,7 +125,7 @@ def _knows_words(tokenizer: TextTokenizer | Path) -> bool:
 def _vectors_of_words(
     path: Path, words: Sequence[str], dimension: int
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the words that have a known token, with their vectors from a model."""
+    """Yield the words with a known token, with the vectors that a model computes for them."""
     vectors = SentenceEncoder.from_pretrained(path, num_threads=1).encode(words)
     _check_dimension(path, vectors.shape[1], dimension)
     for word, vector in zip(words, vectors, strict=True):

@@ -1,4 +1,4 @@
-"""Annealing of the learning rate at the end of epochs, and of the run (thesis, 7.3)."""
+"""Annealing of the learning rate at the end of epochs (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Annealing:
     """Annealing schedule and its state.
 
     Attributes:
-        factor: Factor that each annealing multiplies the rate by, above 0 and below 1. None for no
+        factor: Factor of the learning rate at each annealing, between 0 and 1. None for no
             annealing.
-        first: First epoch, counted from 1, that ends with annealing. All later epochs also do. None
-            to anneal after each epoch whose development score is not a new best.
-        least: Training ends when the rate falls below this, above 0.
-        rate: Initial rate, above 0.
-        share: Current rate divided by the initial rate, above 0 and at most 1.
-        best: Highest development score at the end of an epoch, or None before the first.
+        first: First epoch, from 1, that always ends with annealing, as do all later epochs. None to
+            anneal after each epoch without a new best development score.
+        least: Training ends when the learning rate falls below this value, above 0.
+        rate: Initial learning rate, above 0.
+        share: Current learning rate divided by the initial rate.
+        best: Highest development score at the end of an epoch, or None.
 
     Example:
         >>> annealing = Annealing(factor=0.1, first=None, least=0.02, rate=1.0)
@@ -43,17 +43,15 @@ class Annealing:
 
     @classmethod
     def of(cls, arguments: AnnealedArguments) -> Annealing:
-        """Read the schedule of a recipe."""
+        """Return the annealing schedule of a recipe."""
         return cls(
             arguments.anneal, arguments.anneal_from, arguments.anneal_until, arguments.learning_rate
         )
 
     def observe(self, epoch: int, score: float | None) -> None:
-        """Update the rate at the end of an epoch.
+        """Update the learning rate at the end of an epoch, counted from 0.
 
-        Args:
-            epoch: Index of the epoch, from 0.
-            score: Development score (higher is better), or None without a development set.
+        `score` is the development score (higher is better), or None without a development set.
         """
         is_best = score is not None and (self.best is None or score > self.best)
         if is_best:
@@ -71,7 +69,7 @@ class Annealing:
 
 
 class AnnealedObjective:
-    """Base of objectives with an annealed learning rate. Checkpoints save the state."""
+    """Base of objectives with an annealed learning rate. Checkpoints save its state."""
 
     annealing: Annealing
 

@@ -1,10 +1,8 @@
-"""Checkpoints that survive `kill -9`, a cut-short write and a full disk.
+"""Checkpoints that survive `kill -9`, a truncated write and a full disk.
 
-A checkpoint is a folder `step-N` with safetensors files and a `state.json` with the sizes and
-hashes of these files. It is written as `step-N.part` and then renamed. Older checkpoints are
-removed only afterwards. If a run is interrupted between two checkpoints, it writes a folder
-`stopped-N`. The run can be resumed from this folder. The folder does not count toward the number of
-checkpoints to keep, and is removed with the next checkpoint.
+A checkpoint is a folder `step-N` with safetensors files and a `state.json` with their sizes and
+hashes. It is written as `step-N.part` and then renamed. A run that is interrupted between two
+checkpoints writes `stopped-N`, which the next checkpoint removes.
 """
 
 from __future__ import annotations
@@ -41,8 +39,7 @@ def save_checkpoint(
 ) -> None:
     """Write the checkpoint `root/step-N`, and remove all but the newest `keep` checkpoints.
 
-    If no checkpoint is due (`is_due` is False), write `root/stopped-N`, including pending updates
-    of table rows.
+    If no checkpoint is due, write `root/stopped-N`, with pending updates of table rows.
     """
     if not is_due and isinstance(optimizer, RowAdam):
         optimizer.keep_pending()
@@ -70,9 +67,7 @@ def save_checkpoint(
 def load_latest(
     root: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any] | None:
-    """Restore the newest intact checkpoint and return its state. Return None if there are no
-    checkpoints.
-    """
+    """Restore the newest intact checkpoint. Return its state, or None without checkpoints."""
     paths = _all_checkpoints(root)
     for path in reversed(paths):
         try:
@@ -98,13 +93,13 @@ def load_latest(
 
 
 def _load(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Load weights from `weights_of`, and restore the names of tied weights."""
+    """Load the result of `weights_of`, which has only one name for tied weights."""
     sources = {name: weights[it] for name, it in _ties(model).items() if it in weights}
     model.load_state_dict({**weights, **sources})
 
 
 def list_checkpoints(root: Path) -> list[Path]:
-    """Return the paths of complete checkpoints, oldest first, without `stopped-N`."""
+    """Return the complete checkpoints, oldest first, without `stopped-N`."""
     return [path for path in _all_checkpoints(root) if path.name.startswith("step")]
 
 
@@ -115,7 +110,6 @@ def _all_checkpoints(root: Path) -> list[Path]:
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
-    """Write a model's weights atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with replacing(path) as partial:
@@ -138,14 +132,9 @@ def load_weights(model: nn.Module, path: Path) -> None:
 
 
 def load_average(model: nn.Module, root: Path, count: int) -> int:
-    """Load the mean of the weights of the newest checkpoints into a model.
+    """Load the mean weights of the newest checkpoints, at most `count`. Return their number.
 
-    Args:
-        model: Model to load into. Unchanged if there are no checkpoints.
-        count: Maximum number of checkpoints to average, at least 1.
-
-    Returns:
-        Number of checkpoints averaged.
+    Without checkpoints, the model is unchanged.
     """
     paths = [path / WEIGHTS for path in list_checkpoints(root)[-count:]]
     total: dict[str, Tensor] = {}
@@ -168,10 +157,7 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Return a model's state dict with each tied weight under only one name.
-
-    safetensors cannot write a tensor under two names.
-    """
+    """Return a state dict with one name for tied weights, because safetensors allows only one."""
     return {name: value for name, value in model.state_dict().items() if name not in _ties(model)}
 
 
@@ -180,9 +166,7 @@ def _ties(model: nn.Module) -> dict[str, str]:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return the tensors of an optimizer's state by name, such as `0.first_moment`. Settings are
-    left out.
-    """
+    """Return the tensors of an optimizer's state by name, such as `0.first_moment`."""
     state = optimizer.state_dict()["state"]
     return {
         f"{index}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
@@ -192,13 +176,13 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Restore an optimizer's state from the result of `optimizer_tensors`."""
-    # `load_state_dict` would convert integer state to floating point.
+    """Restore the state that `optimizer_tensors` returned."""
+    # `load_state_dict` would convert integers to floating point.
     of_groups = [(p, group) for group in optimizer.param_groups for p in group["params"]]
     for key, value in tensors.items():
         index, name = key.split(".", 1)
         parameter, group = of_groups[int(index)]
-        # Step counts stay on the CPU unless a fused kernel reads them on the parameter's device.
+        # Step counts are on the CPU, except for a fused kernel.
         stays = value.ndim == 0 and not group.get("fused")
         optimizer.state[parameter][name] = value if stays else value.to(parameter.device)
     if isinstance(optimizer, RowAdam):

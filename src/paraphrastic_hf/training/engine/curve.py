@@ -1,7 +1,4 @@
-"""Plot of a run's loss, learning rate and development score by step.
-
-The plot depends only on the log (`log.py`) and the recipe, so a resumed run gives the same plot.
-"""
+"""Plot a run's loss, learning rate and development score by step."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ if TYPE_CHECKING:
 
 RATE, SCORE = "lr", "development"
 NO_CURVES = ("step", "epoch", "seconds")
-MARKED = 30  # with fewer points than this, each has a mark
-WIDTH, COLUMN = 7.0, 1.3  # inches of the panels, and of a column of names beside one
-LINE = 0.17  # inches of a name
+MARKED = 30  # with fewer points, each has a marker
+WIDTH, COLUMN = 7.0, 1.3  # inches: width of the panels, width of a legend column
+LINE = 0.17  # inches: height of a legend line
 
 
 @dataclass(frozen=True)
@@ -34,10 +31,9 @@ class Curve:
     """One logged quantity.
 
     Attributes:
-        steps: Number of optimizer steps since training began, for each value.
-        values: Logged values. For losses, the mean since the previous log line.
-        is_part: Whether the quantity is logged in every line with the loss, as the parts of the
-            loss are. Other quantities are logged less often.
+        steps: Optimizer step of each value.
+        values: Logged values. A loss is the mean since the previous log line.
+        is_part: Whether the quantity is logged in every line, like the parts of the loss.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -46,13 +42,9 @@ class Curve:
 
 
 def read_curves(log: str | Path) -> dict[str, Curve]:
-    """Read the curves of a run from its log, by name.
+    """Read the curves of a run from its log `logs/train.jsonl`, by name.
 
-    Args:
-        log: The file `logs/train.jsonl` of a finished run.
-
-    Returns:
-        The curves `loss`, `lr`, `development` and the parts of the loss, if logged.
+    The names are `loss`, `lr`, `development` and the parts of the loss, if logged.
 
     Example:
         >>> import tempfile
@@ -72,10 +64,7 @@ def read_curves(log: str | Path) -> dict[str, Curve]:
 
 
 def write_curve(directory: Path) -> None:
-    """Draw the log of a run into `training.png` beside its model.
-
-    Without matplotlib or with fewer than two lines in the log, there is no picture.
-    """
+    """Plot the log of a run as `training.png`, if it has two lines and matplotlib is installed."""
     remove(directory / PICTURE)
     try:
         import matplotlib.figure  # noqa: F401
@@ -88,7 +77,7 @@ def write_curve(directory: Path) -> None:
 
 
 def titles_of(recipe: Mapping[str, Any]) -> dict[str, str]:
-    """Return the titles of the panels of the score, the loss and the learning rate, with units."""
+    """Return the titles of the panels of score, loss and learning rate, with units."""
     loss = "training loss"
     if are_negatives_chosen(recipe):
         loss += " (negatives get harder, so it may rise)"
@@ -96,11 +85,9 @@ def titles_of(recipe: Mapping[str, Any]) -> dict[str, str]:
 
 
 def draw(curves: Mapping[str, Curve], titles: Mapping[str, str]) -> Figure | None:
-    """Draw panels for the development score, the loss and its parts, the learning rate and other
-    logged values.
+    """Draw panels for score, loss and its parts, learning rate, and other values.
 
-    Values that share a prefix, such as `kl/fr` and `kl/en`, share a panel. A curve with a single
-    point is left out.
+    Values with the same prefix, such as `kl/fr` and `kl/en`, share a panel.
     """
     from matplotlib.figure import Figure
 
@@ -119,12 +106,12 @@ def draw(curves: Mapping[str, Curve], titles: Mapping[str, str]) -> Figure | Non
     if not panels:
         return None
     heights += [1.2] * (len(panels) - len(heights))
-    columns = [  # of the legend beside each panel
+    columns = [  # number of columns in the legend of each panel
         ceil(len(names) * LINE / inches) if len(names) > 1 else 0
         for names, inches in zip(panels.values(), heights, strict=True)
     ]
     height, width = 0.7 + sum(heights), WIDTH + max(columns) * COLUMN
-    figure = Figure(figsize=(width, height))  # fixed places take half the time of a found layout
+    figure = Figure(figsize=(width, height))  # a fixed layout, twice as fast as an automatic one
     left, right = 0.1 * WIDTH / width, 0.97 * WIDTH / width
     figure.subplots_adjust(left, 0.5 / height, right, 1 - 0.3 / height, hspace=0.35)
     rows = figure.subplots(

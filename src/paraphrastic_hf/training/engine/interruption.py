@@ -1,4 +1,4 @@
-"""Defers Ctrl-C and SIGTERM until a checkpoint can be written."""
+"""Defer Ctrl-C and SIGTERM until a checkpoint is written."""
 
 from __future__ import annotations
 
@@ -12,19 +12,13 @@ logger = logging.getLogger(__name__)
 
 
 class Interruption:
-    """Context manager that records the first SIGINT or SIGTERM. A second signal has its usual
-    effect.
+    """Context manager that records the first SIGINT or SIGTERM. The second has its usual effect.
 
-    If the program already handles or ignores a signal, its handler stays. Outside the main thread,
-    this context manager does nothing, because Python delivers signals only to the main thread.
+    If the program already handles or ignores a signal, its handler stays. Outside the main thread
+    nothing is recorded.
 
     Attributes:
         signal: Number of the received signal, or None.
-
-    Example:
-        >>> with Interruption() as interruption:
-        ...     interruption.signal is None
-        True
     """
 
     def __init__(self, is_wanted: bool = True) -> None:
@@ -43,7 +37,7 @@ class Interruption:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._put_back()
-        if kind is None and self.signal is not None:  # it came after the last check
+        if kind is None and self.signal is not None:  # received after the last check
             signal.raise_signal(self.signal)
 
     def announce(self) -> None:

@@ -14,13 +14,9 @@ from paraphrastic_hf.io.files import write_bytes
 class TrainingLog:
     """Training log. Each line contains the mean losses since the previous line.
 
-    Checkpoints contain the losses that are not yet written (`state`). A resumed run therefore logs
-    the same lines as an uninterrupted run, except for times.
-
     Args:
-        step: Number of steps so far. Lines of later steps, which a killed run wrote, are removed.
-        state: The property `state` from the checkpoint.
-        is_main: Whether this process writes the log.
+        step: Number of steps so far. Lines of later steps, from a killed run, are removed.
+        state: Unwritten losses from the checkpoint.
     """
 
     def __init__(
@@ -52,7 +48,6 @@ class TrainingLog:
         return self._count > 0
 
     def add(self, losses: Mapping[str, float]) -> None:
-        """Add the named losses of one step."""
         self._count += 1
         for name, value in losses.items():
             self._sums[name] = self._sums.get(name, 0.0) + value

@@ -1,4 +1,4 @@
-"""The training loop of all kinds of runs: optimization, evaluation, checkpoints, logs, resuming."""
+"""Training loop of all kinds of runs: optimization, evaluation, checkpoints, logs, resuming."""
 
 from __future__ import annotations
 
@@ -42,19 +42,14 @@ from paraphrastic_hf.training.engine.row_adam import RowAdam, clip_gradients, gr
 
 @dataclasses.dataclass(frozen=True)
 class Losses:
-    """The loss of a batch.
-
-    Attributes:
-        total: Loss to minimize, a scalar.
-        parts: Terms of the loss by name, scalars, logged next to the total.
-    """
+    """The loss of a batch: a scalar to minimize, and its terms by name, which are logged."""
 
     total: Tensor
     parts: Mapping[str, Tensor] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, parts: Mapping[str, Tensor]) -> Losses:
-        """Sum named terms to a loss. A single term is logged only as the total."""
+        """Return the sum of named terms. A single term is logged only as the total."""
         terms = list(parts.values())
         return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
 
@@ -63,7 +58,7 @@ class Evaluation(float):
     """A development score with further results.
 
     Args:
-        figures: Further values to log.
+        figures: Other values to log.
         parts: Weight and per-example results of each term of the score. Empty if unknown.
 
     Example:
@@ -86,13 +81,13 @@ class Evaluation(float):
 
     @classmethod
     def of_parts(cls, parts: Sequence[tuple[float, Resampled]]) -> Evaluation:
-        """Build the evaluation whose score is the weighted sum of the scores of `parts`."""
+        """Return the weighted sum of the scores of `parts`."""
         return cls(sum(weight * part.score for weight, part in parts), {}, parts)
 
     def p_value(self, other: Evaluation) -> float | None:
         """Return the two-sided p-value of the difference to another score on the same examples.
 
-        Return None if the per-example results are unknown.
+        None if the per-example results are unknown.
         """
         if not self.parts:
             return None
@@ -102,10 +97,9 @@ class Evaluation(float):
 
 
 class Objective(Protocol):
-    """Interface of an objective: batches and loss. Epochs count from 0.
+    """Batches and loss of a kind of training. Epochs count from 0.
 
-    Randomness must depend only on the seed and the epoch or step. A resumed run then equals an
-    uninterrupted one, although no random state is saved.
+    Randomness must depend only on the seed and the epoch or step, because no random state is saved.
     """
 
     def examples(self, epoch: int) -> int:
@@ -115,22 +109,18 @@ class Objective(Protocol):
         """Return the approximate number of steps in an epoch, for learning-rate schedules."""
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield the next steps of an epoch. A checkpoint can be written only after the last of
-        them.
-        """
+        """Yield steps of an epoch. No checkpoint is written before all yielded steps are done."""
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
         """Return the loss of one batch. The loss of a step is the sum over its batches.
 
-        Args:
-            model: Model as wrapped by Accelerate, or the module from `as_forward`.
-            batch: A batch from `Step.batches`.
+        `model` is wrapped by Accelerate, or the result of `as_forward`.
         """
 
 
 @runtime_checkable
 class Stateful(Protocol):
-    """Interface of an objective with a state that checkpoints save."""
+    """Objective with a state that checkpoints save."""
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON values."""
@@ -141,12 +131,10 @@ class Stateful(Protocol):
 
 @runtime_checkable
 class ByMethod(Protocol):
-    """Interface of an objective that calls a method of the model other than `forward`."""
+    """Objective that calls a method of the model other than `forward`."""
 
     def as_forward(self, model: Any) -> nn.Module:
-        """Wrap a model in a module whose `forward` calls the method that the objective needs.
-
-        This module is passed to `loss`.
+        """Return a module for `loss` whose `forward` calls this method of the model.
 
         Accelerate averages gradients over processes only for calls of `forward`.
         """
@@ -156,7 +144,7 @@ class TrainingLoop:
     """Training loop, which can resume from the last checkpoint.
 
     Args:
-        directory: Folder that contains `checkpoints/` and `logs/`.
+        directory: Folder for `checkpoints/` and `logs/`.
         evaluate: Function that computes a model's development score. None keeps the last weights.
         unit: Plural name of the examples, for the progress bar.
     """
@@ -186,7 +174,7 @@ class TrainingLoop:
         self._log_state: dict[str, Any] | None = None
         self._objective_state: dict[str, Any] | None = None
         self._annealing: Annealing | None = None
-        # Several processes would have to agree on the step at which to stop.
+        # Several processes would have to agree on the step to stop at.
         self._interruption = Interruption(is_wanted=not self._is_distributed)
 
     @property
@@ -203,9 +191,7 @@ class TrainingLoop:
         return True
 
     def train(self, objective: Objective) -> Progress:
-        """Train to the end. The model then has the weights with the best score, or the last weights
-        without evaluation.
-        """
+        """Train to the end, and load the weights with the best score, or keep the last weights."""
         if isinstance(objective, AnnealedObjective):
             self._annealing = objective.annealing
         wrapped: nn.Module = self.model
@@ -304,9 +290,9 @@ class TrainingLoop:
             parameter.grad = None
         gradients = gradients_of(self.model.parameters())
         norm = nn.utils.get_total_norm(gradients).float().to(self.model.device)
-        # Reading all numbers at once synchronizes with the GPU only once.
+        # Reading all numbers together needs only one synchronization with the GPU.
         numbers = torch.stack([*(value for _, value in found), norm])
-        if self._is_distributed:  # objectives weight losses for the mean over processes
+        if self._is_distributed:  # losses are weighted for the mean over processes
             numbers = self.accelerator.reduce(numbers, "mean")
         *losses_read, norm_read = numbers.tolist()
         values: dict[str, float] = {}
@@ -348,10 +334,10 @@ class TrainingLoop:
             torch.manual_seed(seed)
 
     def _settle(self) -> None:
-        """Bring all rows of the token tables up to date, before weights are read or saved.
+        """Update all rows of the token tables, before weights are read or saved.
 
-        Processes apply pending updates to different rows at different times, so their rows differ
-        by rounding. All processes take the rows of the first process, as a resumed run does.
+        Pending updates make rows differ by rounding between processes. All processes take the rows
+        of the first process.
         """
         if isinstance(self.optimizer, RowAdam):
             self.optimizer.catch_up()
@@ -364,9 +350,7 @@ class TrainingLoop:
     def _between_steps(
         self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
     ) -> None:
-        """Evaluate and write a checkpoint if due. At this point, weights and progress are
-        consistent.
-        """
+        """Evaluate and write a checkpoint if due."""
         at, run = self.progress, self.run_arguments
         score = None
         if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):
@@ -408,7 +392,7 @@ class TrainingLoop:
         save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due)
 
     def _of_first_process(self, score: float | None) -> float | None:
-        """Send the score of the first process to all processes."""
+        """Return the score of the first process in all processes."""
         if not self._is_distributed:
             return score
         number = math.nan if score is None else score

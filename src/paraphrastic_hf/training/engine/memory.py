@@ -1,4 +1,4 @@
-"""Checks whether a model fits into the machine's memory."""
+"""Check whether a model fits into the machine's memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from paraphrastic_hf.models.base import ParaphrasticModel
 
 BYTES = 4  # of a float32
 GIGABYTE = 1 << 30
-SMALLEST_TABLE = 3  # rows, while the vocabulary is not known yet
+SMALLEST_TABLE = 3  # rows, while the vocabulary size is unknown
 OF_MODEL = ("model.hidden_size", "tokenizer.vocab_size")
 BATCHES = ("candidates.count", "training.batch_size", "training.batch_tokens", "data.max_length")
-LARGE = (*OF_MODEL, *BATCHES)  # keys that determine memory use (no kind of recipe has all)
+LARGE = (*OF_MODEL, *BATCHES)  # keys that determine memory use, of all kinds of recipes
 
 
 def what_to_lower(recipe: Any) -> str:
-    """Return advice, for messages, on which recipe keys to lower when memory runs out."""
+    """Return advice for messages: recipe keys to lower when memory runs out."""
     known = {
         f"{group.name}.{name}"
         for group in fields(recipe)
@@ -35,7 +35,7 @@ def _lower(keys: Sequence[str]) -> str:
 
 
 def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
-    """Raise an error if a model's parameters alone need more than the machine's memory."""
+    """Raise an error if a model's parameters need more than the machine's memory."""
     most = machine_memory()
     with torch.device("meta"):
         model = model_class(config)
@@ -49,9 +49,7 @@ def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
 
 
 def machine_memory() -> int | None:
-    """Return the size of this machine's memory in bytes, or None if the system does not
-    report it.
-    """
+    """Return this machine's memory in bytes, or None if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows has no `sysconf`

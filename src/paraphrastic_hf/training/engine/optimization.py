@@ -1,4 +1,4 @@
-"""Creates the optimizer and learning-rate schedule from a recipe's `OptimizationArguments`."""
+"""Optimizer and learning-rate schedule of a recipe's `OptimizationArguments`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ logger = logging.getLogger(__name__)
 
 
 def use_sparse_tables(model: PreTrainedModel, arguments: OptimizationArguments) -> None:
-    """Switch embedding tables to row-sparse gradients, if the table, device and optimizer support
-    them.
+    """Switch embedding tables to row-sparse gradients, if possible.
 
-    On a GPU they are not used: updating a whole table is fast there, and NCCL cannot sum row-sparse
-    gradients. With momentum or weight decay they are not used because every row moves at every
-    step. Adam additionally needs beta_1 < sqrt(beta_2), for the closed form of `RowAdam`.
+    Not on a GPU: updating a whole table is fast there, and NCCL cannot sum row-sparse gradients.
+    Not with momentum or weight decay: every row moves at every step. Adam needs beta_1 <
+    sqrt(beta_2), for the closed form of `RowAdam`.
     """
     first, second = arguments.betas
     is_possible = (
@@ -42,9 +41,9 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """Create the optimizer of a recipe for all parameters of a model.
 
-    With row-sparse gradients, AdaGrad and Adam update only the rows in the batch. The result still
-    equals that of the dense optimizers: AdaGrad does not move a row without gradient, and `RowAdam`
-    applies missed updates later.
+    With row-sparse gradients, AdaGrad and Adam update only the rows of a batch. The result equals
+    that of the dense optimizers: AdaGrad does not move rows without gradient, and `RowAdam`
+    applies the missed updates later.
     """
     parameters, rate = model.parameters(), arguments.learning_rate
     # Torch warns about the cost of these checks unless they are explicitly off.
@@ -75,13 +74,10 @@ def _sparse_tables(model: PreTrainedModel) -> list[nn.Embedding]:
 
 
 def learning_rate(arguments: OptimizationArguments, step: int, total_steps: int) -> float:
-    """Return the learning rate of a step.
+    """Return the learning rate of a step, counted from 0.
 
     During warm-up it is peak * (step + 1) / warm-up. Then it is constant, linear to 0 at the end of
     the run, or peak * sqrt(warm-up / (step + 1)).
-
-    Args:
-        step: Number of steps before this one.
 
     Example:
         >>> arguments = OptimizationArguments(

@@ -1,4 +1,4 @@
-"""Resolves the paths, models and corpora that a recipe names."""
+"""Resolve the paths, models and corpora that a recipe names."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from paraphrastic_hf.training.engine.recipe import DatasetArguments
 
 
 def find_data_root(data_root: str | Path | None) -> str | Path | None:
-    """Return `data_root` if given, else the environment variable PARAPHRASTIC_DATA, else None."""
+    """Return `data_root` if given, else the environment variable PARAPHRASTIC_DATA or None."""
     return data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
 
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
-    """Return the first existing candidate for a path in a recipe.
+    """Return the first existing file or folder for a path in a recipe.
 
-    Candidates are, in this order, the path relative to the data root, the path relative to the
-    working folder, and a text packaged with the recipes. For a path that begins with `./` or `../`,
-    the working folder comes first. An absolute path is returned unchanged.
+    The path is looked up in the data root, the working folder, and the texts packaged with recipes.
+    A path that begins with `./` or `../` is looked up in the working folder first.
     """
     candidates = _candidates(path, data_root)
     for candidate in candidates:
@@ -39,7 +38,7 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
 
 
 def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
-    """Return the path of a model, or its name if it is a packaged model or a Hub repository."""
+    """Return the path of a model, or the name of a packaged model or Hub repository."""
     candidates = _candidates(name, data_root)
     for candidate in candidates:
         if candidate.exists():
@@ -53,10 +52,7 @@ def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
 
 
 def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield every model and other weight file that a recipe names, as dotted key and name.
-
-    Args:
-        arguments: An instance of a dataclass whose fields were made by `argument`.
+    """Yield the dotted key and the name of every model and weight file that a recipe names.
 
     Example:
         >>> from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
@@ -87,12 +83,10 @@ def _listed(paths: Iterable[Path]) -> str:
 
 
 def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
-    """Return the folder that contains the files of a corpus, or None to download them.
+    """Return the folder with the files of a corpus, or None to download them.
 
-    The folder is the recipe's `data_dir`, else the data root or its subfolder `eval` if the corpus
-    is there. If `data_root` is given but lacks the corpus, it is still returned, and reading the
-    corpus reports the missing files. If it is not given, and PARAPHRASTIC_DATA lacks the corpus,
-    the corpus is downloaded.
+    It is `data_dir`, else the data root or its subfolder `eval`. If `data_root` is given but lacks
+    the corpus, return `data_root`, so that reading the corpus reports the missing files.
     """
     if dataset.data_dir is not None:
         return resolve_path(dataset.data_dir, data_root)

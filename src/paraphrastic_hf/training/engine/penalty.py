@@ -10,12 +10,11 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
 class Penalty:
-    """L2 penalties on parameters. Create it before training: penalties toward initial values use
-    the values at construction.
+    """L2 penalties on parameters. Create it before training, because it copies initial values.
 
     Args:
-        to_start: Whether `lambda_c` pulls parameters toward their initial values instead of 0. True
-            for a model that is already trained.
+        to_start: Whether `lambda_c` pulls parameters toward their initial values instead of 0, as
+            for a trained model.
     """
 
     def __init__(
@@ -37,9 +36,9 @@ class Penalty:
         ]
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """Return the penalty, a scalar. `ids` are the token ids in the step, of any shape."""
+        """Return the penalty, a scalar. `ids` are the token ids of the step, any shape."""
         total = torch.zeros((), device=ids.device)
-        # Rows that only another process has used are not yet up to date in this one.
+        # Rows that only another process has read may have pending updates.
         self.model.before_reading({"input_ids": ids})
         used = self.model.rows_used({"input_ids": ids})
         for number, (table, rows) in enumerate(used):

@@ -1,4 +1,4 @@
-"""Counters and best score of a run, as recorded in checkpoints and `run.json`."""
+"""Counters and best score of a run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 
 @dataclass
 class Progress:
-    """Position in the training data, counters and best score. Checkpoints and `run.json` record
-    them.
-    """
+    """Counters and best score, as recorded in checkpoints and `run.json`."""
 
     epoch: int = 0  # from 0
     position: int = 0  # examples of the epoch so far
@@ -25,7 +23,5 @@ class Progress:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Progress:
-        """Read the progress from a record. In records of an earlier version, the key `examples` is
-        named `pairs`.
-        """
+        """Read the progress from a record, which may have the old key `pairs` for `examples`."""
         return cls(**{"examples" if key == "pairs" else key: record[key] for key in record})

@@ -1,4 +1,4 @@
-"""Hashes of a run's texts and models, to detect that they changed before a run resumes."""
+"""Hashes of a run's texts and models, to detect changes before a run resumes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,10 @@ def text_stamp(
     datasets: Iterable[Any] = (),
     models: Iterable[tuple[str, str]] = (),
 ) -> Stamp:
-    """Return the hashes of a recipe's files and models, and of additional datasets.
+    """Return the hashes of a recipe's files and models, of `datasets`, and of other models.
 
     The hash of a missing or unreachable file is an empty string. Named corpora, and datasets that
     can be read only once, are left out.
-
-    Args:
-        datasets: As in `sources.read_sources`.
-        models: Key and name of additional models.
     """
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
@@ -58,11 +54,7 @@ def text_stamp(
 
 
 def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = True) -> str:
-    """Return the `files_hash` of a model, or an empty string if it cannot be found.
-
-    Args:
-        data_root: Folder that relative paths refer to. None means the working folder.
-    """
+    """Return the `files_hash` of a model, or an empty string if the model is not found."""
     try:
         path = resolve_path(name, data_root)
     except (RecipeError, OSError, ValueError):  # OSError: too long for a file name
@@ -71,12 +63,9 @@ def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = T
 
 
 def keep_stamp(stamp: Stamp, work: Path, fix: str | None = None) -> None:
-    """Write a stamp to a folder of tokenized text. If the folder has a different stamp, raise an
-    error.
+    """Write a stamp to a folder of tokenized text, which must not have a different stamp.
 
-    Args:
-        stamp: Result of `text_stamp`.
-        fix: Advice in the error message. None advises to remove the folder.
+    `fix` is advice in the message. None advises to remove the folder.
     """
     path = work / FILE
     remove = f"remove the folder {work} and run the same command again"
@@ -90,15 +79,13 @@ def keep_stamp(stamp: Stamp, work: Path, fix: str | None = None) -> None:
 
 
 def refuse_other_text(first: Mapping[str, str], stamp: Stamp, what: str, fix: str) -> None:
-    """Raise an error if the hashes of texts or models differ from `first`, those of the earlier run
-    or folder.
-    """
+    """Raise an error if the stamp of an earlier run or folder differs from `stamp`."""
     changed = [
         name
         for name in {**first, **stamp}
         if first.get(name) != stamp.get(name)
         and "" not in (first.get(name), stamp.get(name))
-        # Stamps of an earlier version have no models, and runs that share text may name others.
+        # Stamps of an earlier version have no models. Runs that share text may have other models.
         and ((name in first and name in stamp) or not name.startswith(MODEL))
     ]
     if changed:

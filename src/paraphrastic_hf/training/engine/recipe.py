@@ -1,7 +1,6 @@
-"""Recipe sections that several kinds of training share: data, optimization, checkpoints and logs.
+"""Recipe sections that several kinds of training share.
 
-Tokenizer and encoder keys are in `encoder/settings.py`. Defaults follow the thesis (5.2.1) unless a
-help text says otherwise.
+Defaults follow the thesis (5.2.1) unless a help text says otherwise.
 """
 
 from __future__ import annotations
@@ -14,36 +13,33 @@ from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.io.pairs import BAD_ROWS, MAX_BAD_ROWS
 
-HELD_OUT, NONE = "held_out", "none"  # run.development: loss on held-out text, or no selection
+HELD_OUT, NONE = "held_out", "none"  # run.development: likelihood of held-out text, no selection
 MORE_THAN_ONCE = "repeat its pairs or cap them with max_pairs"  # instead of `weight`
 
 
 def must_be(key: str, value: object, wanted: str) -> RecipeError:
-    """Return the error for an invalid value. Use it for conditions that `argument` cannot
-    express.
-    """
+    """Return the error for an invalid value, for conditions that `argument` cannot express."""
     return RecipeError(f"{key} must be {wanted}, got {value!r}")
 
 
 @dataclass(frozen=True)
 class DatasetArguments:
-    """A corpus that `paraphrastic_hf.load_dataset` can load."""
+    """A corpus for `paraphrastic_hf.load_dataset`."""
 
     name: str = argument(help="corpus name (`paraphrastic data list` shows all)")
     config: str | None = argument(
         None, help="configuration of the corpus (default: its first configuration)"
     )
-    split: str = argument("train", help="split")
+    split: str = argument("train", help="split of the corpus")
     data_dir: str | None = argument(
         None,
-        help="folder that contains the official files (default: the data root, else they are "
-        "downloaded)",
+        help="folder with the official files (default: the data root, else they are downloaded)",
     )
     options: dict[str, Any] = argument({}, help="corpus options, such as min_score")
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Convert a plain name to a corpus with default settings."""
+        """Return the settings of a corpus that is given by its name only."""
         return {"name": str(value)}
 
     @property
@@ -58,9 +54,9 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset. .gz, "
-        ".xz and .bz2 are unpacked. The path is relative to the data root, else the working "
-        "folder. A path that begins with ./ is looked up in the working folder first",
+        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset. "
+        "Compressed files (.gz, .xz, .bz2) are allowed. A path is relative to the data root, else "
+        "to the working folder. With ./ at its start, the working folder comes first",
     )
     dataset: DatasetArguments | None = argument(
         None, help="corpus to use instead of a path, such as {name: multi30k, config: en-fr}"
@@ -78,8 +74,8 @@ class SourceArguments:
     )
     beside: dict[str, Any] = argument(
         {},
-        help="additional columns to keep: new name, and name or position (from 1) in the file, "
-        "such as {score: 3}",
+        help="additional columns, as new name: name or position (from 1) in the file, such as "
+        "{score: 3}",
     )
     max_pairs: int | None = argument(
         None, help="number of pairs to sample at random (default: all pairs)", at_least=0
@@ -93,18 +89,18 @@ class SourceArguments:
     )
     swap: bool = argument(
         False,
-        help="contrastive: swap the two sides at random, for sources whose columns differ "
+        help="contrastive: swap the two sides of pairs at random, for columns that differ "
         "systematically",
     )
     hold_out: bool = argument(
         True,
-        help="allow development clean-and-bitext to hold out pairs of this source (use false for "
-        "mined pairs)",
+        help="whether development clean-and-bitext may hold out pairs of this source (use false "
+        "for mined pairs)",
     )
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Convert a plain path to a source with default settings."""
+        """Return the settings of a source that is given by its path only."""
         return {"path": None if value is None else str(value)}
 
     @property
@@ -121,9 +117,7 @@ class SourceArguments:
 class DataArguments:
     """Training data.
 
-    Attributes:
-        ignored: Source keys that have no effect in this kind of recipe, each with advice on what to
-            do instead.
+    `ignored` lists source keys that have no effect in this kind of recipe, with advice.
     """
 
     ignored: ClassVar[Mapping[str, str]] = {}
@@ -187,8 +181,8 @@ class OptimizationArguments:
     )
     clip: float = argument(
         0.0,
-        help="norm to which larger gradients are clipped, over all parameters together (0: no "
-        "clipping)",
+        help="maximum norm of the gradient of all parameters. A larger gradient is scaled down (0: "
+        "no clipping)",
         at_least=0,
     )
     precision: str = argument(
@@ -220,10 +214,9 @@ class OptimizationArguments:
             raise must_be(key, self.warmup_steps, "at least 1 (the papers use 4000)")
 
     def key_set_by_length(self) -> str | None:
-        """Return a key that makes a step depend on the length of the run, such as a linear
-        schedule, or None.
+        """Return a key that prevents longer training, or None.
 
-        Such a run cannot be trained longer.
+        With such a key, for example a linear schedule, a step depends on the length of the run.
         """
         return "training.schedule" if self.schedule == "linear" else None
 
@@ -249,9 +242,7 @@ class TokenBatchArguments(OptimizationArguments):
 
 @dataclass(frozen=True)
 class SmoothedArguments(TokenBatchArguments):
-    """Optimization with a label-smoothed cross-entropy, in batches with about the same number of
-    tokens.
-    """
+    """Optimization with a label-smoothed cross-entropy."""
 
     label_smoothing: float = argument(
         0.1,
@@ -283,12 +274,7 @@ def seed_argument() -> Any:
 def refuse_keys_of_others(
     section: str, arguments: Any, owners: Mapping[str, Sequence[str]]
 ) -> None:
-    """Raise an error if a section sets a key that its `kind` does not have.
-
-    Args:
-        section: Name of the section in the recipe.
-        owners: Optional keys of each kind.
-    """
+    """Raise an error if a section sets a key of another kind. `owners`: the keys of each kind."""
     for name in sorted({name for names in owners.values() for name in names}):
         kinds = [kind for kind, names in owners.items() if name in names]
         if arguments.kind not in kinds and getattr(arguments, name) is not None:
@@ -299,9 +285,7 @@ def refuse_keys_of_others(
 
 
 def check_place(source: Any, name: str) -> None:
-    """Raise an error unless a source has either a path or a dataset, and either two columns or
-    none.
-    """
+    """Raise an error unless a source has either path or dataset, and no or two columns."""
     if source.columns is not None and len(source.columns) != 2:
         raise must_be(f"columns of {name}", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):
@@ -310,7 +294,7 @@ def check_place(source: Any, name: str) -> None:
 
 
 def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
-    """Raise an error if a source sets an `ignored` key or keys that contradict each other."""
+    """Raise an error if a source sets an `ignored` key or contradictory keys."""
     refuse_ignored(source, ignored)
     check_place(source, source.name)
     if source.languages is not None and len(source.languages) != 2:
@@ -323,12 +307,7 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
 
 
 def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:
-    """Raise an error if a source sets a key that has no effect in its kind of recipe.
-
-    Args:
-        ignored: Keys without effect, each with advice on what to do instead
-            (`DataArguments.ignored`).
-    """
+    """Raise an error if a source sets a key in `ignored`, with the advice given there."""
     for key, instead in ignored.items():
         if getattr(source, key) != getattr(SourceArguments, key):
             raise RecipeError(f"{key} of {source.name} has no effect in this recipe: {instead}")

@@ -1,4 +1,4 @@
-"""Adam and gradient clipping that touch only the table rows in the batch."""
+"""Adam and gradient clipping that read and write only the table rows of a batch."""
 
 from __future__ import annotations
 
@@ -19,37 +19,34 @@ except ImportError:  # no wheel for this platform and no compiler
     catch_up = update = None
 
 
-NEVER = -1  # last step of a row that has had no gradient yet
+NEVER = -1  # last step of a row without any gradient yet
 NEGLIGIBLE = 2.0**-60  # smallest term of the sum in `RowAdam`
 
 
 class RowAdam(torch.optim.Optimizer):
-    """Adam (Kingma and Ba, 2015) whose cost on a large table depends on the rows in the batch.
+    """Adam (Kingma and Ba, 2015) that updates only the table rows of a batch.
 
-    Dense Adam keeps moving a row after its last gradient, by ever smaller steps.
-    `torch.optim.SparseAdam` skips those steps, and a rare row then moves about ten times less per
-    use. This optimizer applies the missed steps of a row in closed form just before the row is next
-    read. With gradient 0 for k steps,
+    Dense Adam keeps moving a row after its last gradient. `torch.optim.SparseAdam` skips those
+    steps, and a rare row then moves about ten times less. This optimizer applies the missed steps
+    in closed form just before a row is read. With gradient 0 for k steps,
 
         m <- b1^k m,   v <- b2^k v,
         w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j c_{t+j},
         c_t = lr_t sqrt(1 - b2^t) / (1 - b1^t)
 
-    The result equals dense Adam, except that `eps` is added to the denominator when missed steps
-    are applied, not at each of them. Parameters with dense gradients get torch's fused Adam.
-    `_rows.c` updates float32 tables on the CPU in one pass over the rows, and torch updates other
-    tables. Both agree up to rounding.
+    The result equals dense Adam, except that missed steps add `eps` to the denominator once, not at
+    each step. Parameters with dense gradients get torch's fused Adam. `_rows.c` updates float32
+    tables on the CPU, and torch updates other tables.
 
-    Call `watch(model)` once, so that rows catch up before they are read. Call `catch_up()` before
-    saving weights.
+    Call `watch(model)` once, so that rows are updated before they are read. Call `catch_up()`
+    before saving weights.
 
     Args:
         lr: Learning rate, which may change between steps.
-        weight_decay: Decoupled weight decay of dense parameters. Tables with row-sparse gradients
-            have no weight decay.
+        weight_decay: Decoupled weight decay of parameters with dense gradients.
     """
 
-    WINDOW = 10_000  # steps after which all rows catch up, which bounds memory
+    WINDOW = 10_000  # steps after which all rows are updated, to bound memory
 
     def __init__(
         self,
@@ -65,9 +62,7 @@ class RowAdam(torch.optim.Optimizer):
         self._pending: dict[Tensor, _PendingUpdates] = {}  # by table
 
     def watch(self, model: ParaphrasticModel) -> None:
-        """Apply missed steps to table rows whenever a forward pass or a penalty is about to read
-        them.
-        """
+        """Apply missed steps to table rows before a forward pass or a penalty reads them."""
         names = list(inspect.signature(model.forward).parameters)
 
         def before_reading(inputs: Mapping[str, Any]) -> None:
@@ -91,10 +86,9 @@ class RowAdam(torch.optim.Optimizer):
                     self._level(parameter, group)
 
     def keep_pending(self) -> None:
-        """Add the missed steps to the optimizer's state, for a checkpoint between two `catch_up`
-        calls.
+        """Add the missed steps to the optimizer's state, for a checkpoint.
 
-        Applying them before the checkpoint would change the rounding.
+        Applying them earlier than an uninterrupted run does would change the rounding.
         """
         for parameter, pending in self._pending.items():
             self.state[parameter]["travel"] = torch.from_numpy(pending.by_missed.copy())
@@ -166,7 +160,7 @@ class RowAdam(torch.optim.Optimizer):
             )
         if parameter not in self._pending:
             self._pending[parameter] = _PendingUpdates(group["betas"], self.WINDOW)
-        self._catch_up(parameter, group, rows)  # `rows` include those read by other processes
+        self._catch_up(parameter, group, rows)  # `rows` include rows of other processes
         state["step"] = state["step"].double() + 1
         step, (decay_1, decay_2) = int(state["step"]), group["betas"]
         correction = (1 - decay_2**step) ** 0.5
@@ -187,7 +181,7 @@ class RowAdam(torch.optim.Optimizer):
             self._level(parameter, group)
 
     def _level(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        """Apply the missed steps to every row of a table, and clear the record of them."""
+        """Apply the missed steps to every row of a table, and clear their record."""
         self._catch_up(parameter, group, torch.arange(len(parameter), device=parameter.device))
         self._pending[parameter].forget()
 
@@ -219,7 +213,7 @@ class _PendingUpdates:
     """Displacement of a table's rows by their missed steps, in units of m / sqrt(v).
 
     Attributes:
-        steps: Number of steps since all rows were up to date.
+        steps: Number of steps since all rows were updated.
         decays: b1^k and b2^k, (window + 1,) float32.
     """
 
@@ -229,14 +223,12 @@ class _PendingUpdates:
         self.decays = [(decay**missed).astype(np.float32) for decay in betas]
         powers = (decay_1 / decay_2**0.5) ** missed[1:]
         self._powers = powers[powers > NEGLIGIBLE]
-        self._sums = np.zeros(window + 1)  # filled from the end, so that no step moves the others
+        self._sums = np.zeros(window + 1)  # filled from the end, so that no number has to move
         self.steps = 0
 
     @property
     def by_missed(self) -> np.ndarray:
-        """Return the sum in the docstring of `RowAdam` for k = 0 to `steps` missed steps, (steps +
-        1,).
-        """
+        """Return the sum in `RowAdam` for k = 0 to `steps` missed steps, (steps + 1,)."""
         return self._sums[len(self._sums) - 1 - self.steps :]
 
     def add(self, rate: float) -> None:
@@ -255,9 +247,7 @@ class _PendingUpdates:
 
 
 def _zeros_like(parameter: Tensor) -> Tensor:
-    """Return zeros. On the CPU they come from numpy, which allocates memory pages only when they
-    are first written.
-    """
+    """Return zeros from numpy on the CPU, which allocates memory only when it is written."""
     is_plain = parameter.device.type == "cpu" and parameter.is_contiguous()
     if not is_plain or parameter.dtype not in (torch.float32, torch.float64):
         return torch.zeros_like(parameter)
@@ -266,16 +256,14 @@ def _zeros_like(parameter: Tensor) -> Tensor:
 
 
 def _gradient_like(parameter: Tensor) -> Tensor:
-    """Return a parameter's gradient in the memory layout of the parameter, as the fused kernel
-    requires.
-    """
+    """Return a parameter's gradient in the parameter's memory layout, for the fused kernel."""
     grad: Tensor = parameter.grad  # type: ignore[assignment]
     is_equal = grad.stride() == parameter.stride()
     return grad if is_equal else torch.empty_like(parameter).copy_(grad)
 
 
 def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[Any] | None:
-    """Return numpy views for `_rows.c`, or None if it does not support the device or precision."""
+    """Return numpy views for `_rows.c`, or None if it does not support the tensors."""
     tables = [parameter.detach(), state["first_moment"], state["second_moment"]]
     if update is None or any(
         table.device.type != "cpu" or table.dtype != torch.float32 or not table.is_contiguous()
@@ -292,11 +280,7 @@ def rows_and_values(grad: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _coalesced(grad: Tensor) -> Tensor:
-    """Coalesce a row-sparse gradient without sorting its rows again.
-
-    The rows are already sorted and distinct, but autograd loses the flag that marks them as
-    coalesced.
-    """
+    """Mark a row-sparse gradient as coalesced. Autograd loses the mark."""
     rows = grad._indices()[0]
     if grad.is_coalesced() or not bool((rows[1:] > rows[:-1]).all()):
         return grad.coalesce()
@@ -306,9 +290,7 @@ def _coalesced(grad: Tensor) -> Tensor:
 
 
 def gradients_of(parameters: Iterable[Tensor]) -> list[Tensor]:
-    """Return the values of all gradients, dense or row-sparse, as views that can be changed in
-    place.
-    """
+    """Return views of the values of all gradients, dense or row-sparse."""
     found = []
     for parameter in parameters:
         if parameter.grad is not None:
@@ -319,9 +301,6 @@ def gradients_of(parameters: Iterable[Tensor]) -> list[Tensor]:
 
 
 def clip_gradients(gradients: list[Tensor], norm: float, limit: float) -> None:
-    """Scale gradients so that their joint norm is at most `limit`.
-
-    `gradients` come from `gradients_of`. `norm` is their current joint norm.
-    """
+    """Scale gradients with the joint norm `norm` so that their norm is at most `limit`."""
     if norm > limit:
         torch._foreach_mul_(gradients, limit / norm)

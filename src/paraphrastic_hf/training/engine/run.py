@@ -1,9 +1,8 @@
-"""Runs a recipe of any kind, from data to a finished model directory.
+"""Run a recipe of any kind, from data to a finished model directory.
 
 The directory contains the model, `recipe.yaml` (all settings), `run.json` (results), `README.md`
-(model card), `training.png`, `logs/`, and `checkpoints/`, from which the run can be trained longer.
-An unfinished run also has `work/`, with the tokenizer and the tokenized text. Each kind of recipe
-implements a `TrainingJob` (`kinds.py`).
+(model card), `training.png`, `logs/` and `checkpoints/`. An unfinished run also has `work/`, with
+the tokenizer and the tokenized text. Each kind of recipe has a `TrainingJob` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def train(
     """Train the model that a recipe describes and write it to `output`.
 
     If the run is interrupted, the same call resumes it from the last checkpoint. On CPU with the
-    same number of threads, the resumed run ends with bit-identical weights.
+    same number of threads, the result is bit-identical.
 
     A finished run is trained longer if the recipe has more epochs or steps. The result equals that
     of a single run of this length, bit for bit if that run also evaluates and writes a checkpoint
@@ -77,8 +76,8 @@ def train(
             tuple `(dataset, SourceArguments)` also sets languages, a cap or a weight.
         overwrite: Replace another run in `output`.
         progress: Show progress bars.
-        work: Folder for the tokenizer and the tokenized text, which several runs can share. By
-            default they are in `output` and removed at the end.
+        work: Folder for the tokenizer and the tokenized text, which several runs can share. If
+            None, a temporary folder in `output`.
 
     Returns:
         Number of steps, examples and seconds, and the best development score.
@@ -92,9 +91,8 @@ def train(
         CheckpointError: All checkpoints are damaged, a checkpoint cannot be written, or `output` or
             `work` was made with other text or another model.
         TypeError: `recipe` is a name, or `datasets` is not a list of datasets.
-        KeyboardInterrupt: Ctrl-C was pressed or, in the main thread, SIGTERM received. If training
-            had begun in a single process, it has written a checkpoint, and the same call resumes
-            it.
+        KeyboardInterrupt: Ctrl-C or, in the main thread, SIGTERM. Training in a single process has
+            written a checkpoint, from which the same call resumes.
 
     Example:
         >>> from paraphrastic_hf.training.kinds import load_recipe
@@ -107,7 +105,7 @@ def train(
     output = Path(output)
     context = Context(data_root, datasets, progress)
     job: TrainingJob | None = None
-    if overwrite or not is_finished(output, recipe):  # a finished run no longer needs its data
+    if overwrite or not is_finished(output, recipe):  # a finished run does not need its data
         refuse_own_start(recipe, output, data_root)
         job = JOBS[recipe.kind].load()(recipe, context)  # checks the recipe before files change
     accelerator = new_accelerator(recipe.training.precision)
@@ -175,7 +173,7 @@ def _train(
     if loop.resume():
         logger.info("Resuming %s from step %s", output, loop.progress.step)
     result = loop.train(objective)
-    accelerator.wait_for_everyone()  # all processes must have read the best weights
+    accelerator.wait_for_everyone()  # until all processes have read the best weights
     if is_main:
         change = change_of(before, evaluated(evaluate, model))
         try:
@@ -201,7 +199,7 @@ def evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation
 
 
 def change_of(before: Evaluation | None, after: Evaluation | None) -> dict[str, Any]:
-    """Return the development scores before and after training, as `run.json` records them."""
+    """Return the development scores before and after training, for `run.json`."""
     if before is None or after is None:
         return {}
     scores = {"before": float(before), "after": float(after)}
@@ -215,7 +213,7 @@ def _finish(
     output: Path,
     accelerator: Accelerator,
 ) -> None:
-    """Write the curve, the card and, last, `run.json`, which marks the run as finished."""
+    """Write the curve, the model card and, last, `run.json`, which marks the run as finished."""
     rate = round(result.examples / result.seconds) if result.seconds else None
     record = {
         "progress": result.__dict__,

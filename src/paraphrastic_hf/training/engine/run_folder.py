@@ -1,4 +1,4 @@
-"""Manages the output folder of a run."""
+"""Output folder of a run: claim it, resume it, or replace it."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ RUN_FILES = (
 
 
 def new_accelerator(precision: str = "fp32") -> Accelerator:
-    """Create the Accelerator of a run, which sets device, precision and processes."""
+    """Create the Accelerator of a run, which determines device, precision and processes."""
     import torch
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
     from accelerate.utils import InitProcessGroupKwargs
 
-    AcceleratorState._reset_state()  # a second run in this process may use another precision
+    AcceleratorState._reset_state()  # a second run in this process may have another precision
     return Accelerator(
         # Without this, torchrun processes do not find each other on a machine without a GPU.
         cpu=not torch.accelerator.is_available(),
         mixed_precision="bf16" if precision == "bf16" else "no",
-        # The other processes wait while the first one tokenizes.
+        # The other processes wait while the first process tokenizes.
         kwargs_handlers=[InitProcessGroupKwargs(timeout=timedelta(hours=12))],
     )
 
@@ -66,14 +66,10 @@ def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None)
 
 
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
-    """Prepare the folder `output` for this recipe, or raise an error.
+    """Prepare the folder `output` for this recipe. Return False if an earlier run resumes.
 
-    With `overwrite`, an earlier run is moved aside until the new run is finished. It is moved back
-    if the new run ends before its first checkpoint. If `recipe` only makes the earlier run longer,
-    nothing changes until `lengthen`.
-
-    Returns:
-        True if a new run begins, False if an earlier one resumes.
+    With `overwrite`, an earlier run is moved aside until the new run is finished. It is restored if
+    the new run ends before its first checkpoint.
     """
     put_back(output)
     record = output / "recipe.yaml"
@@ -94,9 +90,7 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 
 
 def refuse_other_run(output: Path, recipe: Recipe) -> None:
-    """Raise an error if a folder contains another run or other files. The folder does not
-    change.
-    """
+    """Raise an error if a folder contains another run or other files."""
     if is_longer(output, recipe):
         if key := recipe.training.key_set_by_length():
             raise RecipeError(
@@ -118,9 +112,9 @@ def refuse_other_run(output: Path, recipe: Recipe) -> None:
 
 
 def is_longer(output: Path, recipe: Recipe) -> bool:
-    """Return whether a recipe differs from that of a run in `output` only by more epochs or steps.
+    """Return whether a recipe differs from the run in `output` only by more epochs or steps.
 
-    The run must have a checkpoint.
+    False for a run without a checkpoint.
     """
     if not has_checkpoint(output):
         return False
@@ -137,7 +131,7 @@ def is_longer(output: Path, recipe: Recipe) -> bool:
 
 
 def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
-    """If the recipe makes an earlier run longer, mark that run as unfinished and record the recipe.
+    """If the recipe makes a run longer, mark the run as unfinished and record the recipe.
 
     Raises:
         CheckpointError: The run is finished and was trained on other text, or `run.json` is
@@ -170,9 +164,7 @@ def _result(output: Path, stamp: Stamp) -> Progress:
 
 
 def _set_aside(output: Path) -> None:
-    """Move an earlier run aside. If the run in `output` is an unfinished replacement, remove it
-    instead.
-    """
+    """Move an earlier run aside. If one is already aside, remove the unfinished new run instead."""
     aside = output / ASIDE
     if aside.is_dir():
         remove_run(output)
@@ -210,7 +202,7 @@ def _of_run(output: Path) -> list[Path]:
 
 
 def _record(path: Path, recipe_class: type) -> str:
-    """Return the recipe of a run as YAML. Missing keys get their defaults."""
+    """Return the recipe of a run as YAML, with defaults for missing keys."""
     try:
         mapping = read_mapping(path)
     except RecipeError as error:
@@ -219,7 +211,7 @@ def _record(path: Path, recipe_class: type) -> str:
         ) from error
     try:
         return to_yaml(build(recipe_class, mapping))
-    except RecipeError:  # another kind of recipe, or one that is no longer valid
+    except RecipeError:  # of another kind, or no longer valid
         return path.read_text(encoding="utf-8")
 
 
@@ -251,7 +243,7 @@ def finished_run(
     """
     done = _result(output, text_stamp(recipe, data_root, datasets))
     logger.info("%s is already finished", output)
-    clear_work(output)  # the run may have been killed before it cleaned up
+    clear_work(output)  # a killed run may have left it
     return done
 
 
@@ -267,9 +259,6 @@ def circumstances() -> dict[str, Any]:
 
 
 def clear_work(output: Path) -> None:
-    """Remove the run that was set aside, and the work folder.
-
-    Checkpoints stay, so the run can be trained longer.
-    """
+    """Remove the work folder and the run that was moved aside. Checkpoints stay."""
     for name in (ASIDE, "work"):
         shutil.rmtree(output / name, ignore_errors=True)

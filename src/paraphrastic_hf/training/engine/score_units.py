@@ -25,10 +25,7 @@ FILE_UNITS = {  # unit of the score on a development file, by kind of recipe
 
 
 def unit_of(development: str) -> str:
-    """Return the unit of a development score.
-
-    Args:
-        development: Value of `run.development`.
+    """Return the unit of a development score, for a value of `run.development`.
 
     Example:
         >>> unit_of("held_out")
@@ -51,8 +48,6 @@ def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def are_negatives_chosen(recipe: Mapping[str, Any]) -> bool:
-    """Return whether the loss uses selected negatives. Such a loss may rise while the model
-    improves.
-    """
+    """Return whether the loss uses selected negatives, and so may rise while the model improves."""
     training = recipe["training"]
     return training.get("objective") == "margin" and training.get("negatives") in ("max", "mix")

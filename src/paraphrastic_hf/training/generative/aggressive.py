@@ -1,8 +1,7 @@
 """Aggressive training of the encoders of a variational model (He et al., 2019; thesis, 5.9.2).
 
-Before each decoder step, only the encoders are trained, until the loss stops falling. The posterior
-thus keeps up with the model. Normal training begins when the mutual information of latent variables
-and sentences stops rising on held-out pairs.
+Before each decoder step, only the encoders are trained, until the loss stops falling. Normal
+training begins when the mutual information of latent variables and held-out sentences stops rising.
 """
 
 from __future__ import annotations
@@ -16,11 +15,10 @@ MOST = 100  # encoder steps before a decoder step
 
 @dataclass
 class Aggression:
-    """State of aggressive training, as saved in checkpoints: whether encoders or decoders train
-    next.
+    """Turns of encoders and decoders in aggressive training. Checkpoints save them.
 
     Attributes:
-        is_on: Whether aggressive training is still on.
+        is_on: Whether aggressive training continues.
         count: Encoder steps since the last decoder step.
         total: Sum of the losses in the current window of steps.
         before: Mean loss of the previous window, infinite in the first window.
@@ -46,7 +44,7 @@ class Aggression:
     is_decoders_turn: bool = False
 
     def add(self, loss: float) -> None:
-        """Record the loss of an encoder step, or start a new count after a decoder step."""
+        """Record the loss of an encoder step. After a decoder step, start a new count instead."""
         if self.is_decoders_turn:
             self.is_decoders_turn, self.count = False, 0
             self.total, self.before = 0.0, float("inf")
@@ -59,12 +57,12 @@ class Aggression:
             self.total, self.before = 0.0, mean
 
     def observe(self, information: float) -> None:
-        """Turn aggressive training off if the held-out mutual information has stopped rising."""
+        """End aggressive training if the held-out mutual information has stopped rising."""
         self.is_on = self.is_on and information > self.information
         self.information = max(self.information, information)
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint (JSON has no infinity)."""
+        """Return the state as JSON values, for a checkpoint."""
         known = asdict(self)
         return {**known, "before": None if self.before == float("inf") else self.before}
 

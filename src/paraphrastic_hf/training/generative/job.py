@@ -156,9 +156,7 @@ class Generative:
         return found
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return a function that computes the development score and diagnostics on held-out
-        pairs.
-        """
+        """Return a function that computes the development score and held-out diagnostics."""
         if self.recipe.run.development == "none":
             return None
         scorer = development_scorer(
@@ -209,9 +207,7 @@ class Generative:
         return record
 
     def _center(self, model: LatentModel) -> None:
-        """If the recipe sets `center`, subtract the mean vector of some training sentences from
-        sentence vectors.
-        """
+        """Subtract the mean vector of some training sentences, if the recipe sets `center`."""
         most = self.recipe.training.center
         if not most:
             return
@@ -277,9 +273,7 @@ def _check_number(kind: str, languages: set[str]) -> None:
 
 
 def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
-    """Raise an error for settings and languages that the model named by `start` does not
-    support.
-    """
+    """Raise an error for settings and languages that the model in `start` does not support."""
     new = sorted(languages - set(model.config.languages))
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
@@ -310,7 +304,7 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
 
 
 def _check_languages(sources: list[SourcePairs]) -> set[str]:
-    """Return the languages of the sources. Raise an error if a source is not a bitext."""
+    """Return the languages of the sources. Raise an error for a source in one language."""
     found: set[str] = set()
     for item in sources:
         own = item.source.languages or ()

@@ -1,8 +1,6 @@
-"""The objective of generative models: evidence lower bound, translation, and a hinge (thesis, 5.5
-and 5.6.2).
+"""Objective of generative models: evidence lower bound, translation and hinge (thesis, 5.5, 5.6.2).
 
-The loss of a pair is the following. w is the KL weight of the step, and each likelihood is a sum
-over tokens.
+The loss of a pair is the following, with likelihoods summed over tokens and the step's KL weight w:
 
     -ln p(x_en | z_en, z_sem) - ln p(x_fr | z_fr, z_sem) + w * sum of KL(q(z) || p(z))
     + translation_weight * (smoothed -ln p(x_fr | z_sem of x_en) and the reverse)
@@ -42,16 +40,16 @@ from paraphrastic_hf.training.generative.recipe import GenerativeRecipe, Generat
 
 @dataclass(frozen=True)
 class PairBatch:
-    """A batch of pairs in a step.
+    """A batch of pairs.
 
     Attributes:
         own: Indices of the two sentences of this process's pairs, (pairs, 2).
-        bitext: Index of the bitext that the pairs belong to.
+        bitext: Index of the bitext of the pairs.
         weight: Factor of sums over the pairs: the number of processes divided by the number of
-            pairs in the step. Gradients are averaged over processes.
+            pairs in the step.
         share: Factor of means over the pairs: the share of the step's pairs that are in this batch
             and process, times the number of processes.
-        number: Index of the batch within its step.
+        number: Index of the batch in its step.
     """
 
     own: np.ndarray
@@ -62,7 +60,7 @@ class PairBatch:
 
 
 class _PairTermsModule(nn.Module):
-    """Wrapper of a latent model whose `forward` is `pair_terms`."""
+    """Module whose `forward` is `pair_terms` of a latent model."""
 
     def __init__(self, model: LatentModel) -> None:
         super().__init__()
@@ -170,13 +168,11 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return losses
 
     def as_forward(self, model: LatentModel) -> nn.Module:
-        """Wrap a model so that `forward` is `pair_terms`."""
+        """Return a module whose `forward` is `pair_terms` of the model."""
         return _PairTermsModule(model)
 
     def kl_weight(self, step: int) -> float:
-        """Return the KL weight w. It rises linearly to `kl_weight` in the first share `kl_rise` of
-        the run.
-        """
+        """Return the KL weight w. It rises linearly during the first share `kl_rise` of the run."""
         rise = self.arguments.kl_rise * self.total_steps
         return self.arguments.kl_weight * (min(1.0, (step + 1) / rise) if rise else 1.0)
 
@@ -185,10 +181,9 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return self.translation_weights[language_of(task)] if is_translation else 1.0
 
     def _chosen(self, batch: PairBatch, random: np.random.Generator) -> Tensor:
-        """Choose the side of each pair whose semantic vector is used for reconstruction.
+        """Return the side of each pair whose semantic vector reconstruction reads, (pairs,).
 
-        The sides alternate. With several bitexts, they occur as often as is needed to balance the
-        languages, spread evenly over the batch.
+        The sides alternate. With several bitexts, their shares balance the languages.
         """
         first = self.first_chosen[batch.bitext]
         start = random.integers(2 if first == 0.5 else 2**16) + 1
@@ -207,8 +202,8 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
     def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
         """Return the margin loss (thesis, 4.4) on the semantic means of a batch.
 
-        The negative of a sentence is the nearest sentence in this process's part of the batch that
-        is not a translation of it.
+        The negative of a sentence is the most similar sentence in this process's part of the batch,
+        except its translations.
         """
         first, second = semantic
         if first is None or second is None:

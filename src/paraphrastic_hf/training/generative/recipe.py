@@ -294,9 +294,7 @@ class GenerativeRecipe:
 
     @property
     def needs_both_sides(self) -> str:
-        """Name of the first setting that needs the semantic vectors of both sides of a pair. Empty
-        if none does.
-        """
+        """Name of the first setting that needs the semantic vectors of both sides, or ''."""
         found = "training.contrastive" if self.training.contrastive else ""
         is_both = self.run.development == "clean-and-bitext"
         return found or ("run.development clean-and-bitext" if is_both else "")

@@ -35,7 +35,7 @@ from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective
 
 
 class LanguageModelObjective(CrossEntropyObjective):
-    """Label-smoothed cross-entropy of every next token in a sentence."""
+    """Label-smoothed cross-entropy of every token in a sentence, given the tokens before it."""
 
     def __init__(
         self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
@@ -124,9 +124,7 @@ class LanguageModeling:
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return a function that computes the negative cross-entropy of held-out sentences, in nats
-        per token.
-        """
+        """Return a function that computes minus the held-out cross-entropy, in nats per token."""
         if not len(self.columns["held_out"]):
             return None
         return lambda model: Evaluation.of_parts([(-0.01, self._judged(model))])

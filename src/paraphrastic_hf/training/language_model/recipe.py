@@ -1,8 +1,7 @@
 """Recipe keys of a language model over sentences.
 
-The papers do not train a language model. This one computes perplexities, to filter corpora (2017
-back-translation paper) and to evaluate paraphrases. The default size trains in minutes on two
-cores.
+The model computes perplexities, to filter corpora and to evaluate paraphrases. The papers do not
+train one. The default size trains in minutes on two cores.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from paraphrastic_hf.training.engine.recipe import (
 @dataclass(frozen=True)
 class SentenceArguments(DataArguments):
     ignored: ClassVar[Mapping[str, str]] = {
-        "weight": "each distinct sentence is seen once per epoch",
+        "weight": "each distinct sentence is used once per epoch",
         "swap": "sentences are read from either side",
     }
     language: str = argument(

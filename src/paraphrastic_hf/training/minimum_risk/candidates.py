@@ -20,7 +20,7 @@ from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments
 
 logger = logging.getLogger(__name__)
 
-EQUAL = 1e-9  # difference below which costs count as equal
+EQUAL = 1e-9  # largest difference between costs that count as equal
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class CandidateLists:
     """Candidate translations of sentences, one list per sentence.
 
     Attributes:
-        ids: Token ids of every candidate, with the end mark, list after list.
+        ids: Token ids of every candidate, with the end mark, lists concatenated.
         counts: Number of candidates in each list, (lists,).
         costs: Cost of each candidate, usually 0 to 1, (candidates,) float64.
     """
@@ -38,24 +38,19 @@ class CandidateLists:
     costs: np.ndarray
 
     def numbers(self) -> np.ndarray:
-        """Return the index of the list that each candidate belongs to, (candidates,)."""
+        """Return the index of each candidate's list, (candidates,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def part(self, first: int, last: int) -> CandidateLists:
-        """Return the lists with indices from `first` to `last - 1`."""
+        """Return the lists `first` to `last - 1`."""
         ends = np.concatenate([[0], np.cumsum(self.counts)])
         rows = np.arange(ends[first], ends[last])
         return CandidateLists(self.ids.select(rows), self.counts[first:last], self.costs[rows])
 
     def padded(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Arrange values of candidates in a matrix with one row per list.
+        """Arrange values of all candidates, (candidates,), in a matrix with one row per list.
 
-        Args:
-            values: One value per candidate, (candidates,).
-
-        Returns:
-            The matrix, (lists, longest), padded with 0, and a mask of the values that are not
-            padding.
+        Return the matrix, (lists, longest), padded with 0, and a mask that is False for padding.
         """
         is_filled = np.arange(self.counts.max(initial=1)) < self.counts[:, None]
         rows = np.zeros(is_filled.shape, values.dtype)
@@ -63,7 +58,7 @@ class CandidateLists:
         return rows, is_filled
 
     def flat_lists(self) -> int:
-        """Count the lists that have several candidates, all with the same cost."""
+        """Count the lists of several candidates that all have the same cost."""
         starts = np.cumsum(self.counts) - self.counts
         several = np.flatnonzero(self.counts > 1)
         parts = (self.costs[starts[n] : starts[n] + self.counts[n]] for n in several)
@@ -71,11 +66,7 @@ class CandidateLists:
 
 
 class CandidateMaker:
-    """Generates candidates and computes their costs.
-
-    Args:
-        translator: The model in training, with its tokenizer. Dropout is off during generation.
-    """
+    """Generates candidates and computes their costs. Dropout is off during generation."""
 
     def __init__(self, translator: Translator, arguments: CandidateArguments, cost: Cost) -> None:
         self.translator, self.arguments, self.cost = translator, arguments, cost
@@ -89,7 +80,7 @@ class CandidateMaker:
         targets: Sequence[Sequence[int]],
         seed: int,
     ) -> CandidateLists:
-        """Generate the candidates of sentences."""
+        """Return the candidates of sentences with their costs."""
         how = self.arguments
         writing = GenerationOptions(
             beams=1 if how.search == "sample" else how.beams or how.count,
@@ -118,8 +109,8 @@ class CandidateMaker:
     ) -> list[GeneratedText]:
         """Return the distinct candidates of one sentence, most likely first.
 
-        A candidate counts as the reference if its text or its ids are equal, since tokenization may
-        have changed the text.
+        A candidate is the reference if its text or its ids are equal. Tokenization may have changed
+        the text.
         """
         keep = self.arguments.reference
         kept: dict[tuple[int, ...], GeneratedText] = {}
@@ -128,13 +119,13 @@ class CandidateMaker:
             if written.ids and not (keep == "excluded" and is_reference):
                 kept.setdefault(written.ids, written)
         if keep == "added":
-            text = self.translator.decode(target)  # as the search would have written it
+            text = self.translator.decode(target)  # as for a generated candidate
             kept.setdefault(target, GeneratedText(text, float("nan"), target))
         return list(kept.values())
 
 
 class CandidateCache:
-    """Cache on disk with the candidates of the latest steps."""
+    """Candidates of the latest steps on disk, for a resumed run."""
 
     def __init__(self, folder: Path, rank: int, kept: int) -> None:
         self.folder, self.rank, self.kept = folder, rank, kept
@@ -153,7 +144,7 @@ class CandidateCache:
             return None
 
     def write(self, step: int, lists: CandidateLists) -> None:
-        """Store the lists of a step, and remove the lists that no resumed run needs."""
+        """Write the lists of a step, and remove lists that no resumed run needs."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with replacing(self._path(step)) as partial, partial.open("wb") as file:
             np.savez(

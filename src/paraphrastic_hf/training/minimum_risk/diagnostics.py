@@ -1,4 +1,4 @@
-"""Costs of candidates for held-out pairs, by several metrics (thesis, 7.5.2 and Figure 12)."""
+"""Costs of candidates for held-out pairs, in several metrics (thesis, 7.5.2 and Figure 12)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paraphrastic_hf.training.minimum_risk.candidates import CandidateLists, Can
 from paraphrastic_hf.training.minimum_risk.objective import Translations, list_risks
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
 
-SEED = 7  # of sampled candidates, the same at every evaluation
+SEED = 7  # for sampling candidates, the same at every evaluation
 OTHERS = ("simile", "bleu")
 LISTS_AT_A_TIME = 32
 
@@ -40,7 +40,7 @@ class RiskDiagnostics:
 
         `expected_cost` is the mean expected cost of a list. `first` is the mean cost of the most
         likely candidate. Both are also computed with SimiLE and BLEU. `candidates` is the mean
-        number of candidates, not multiplied by 100.
+        number of candidates, which is not multiplied.
         """
         numbers = np.arange(len(self.pairs))
         sources, targets = self.pairs.lists(numbers)
@@ -72,7 +72,7 @@ class RiskDiagnostics:
 
     @torch.no_grad()
     def _log_probabilities(self, sources: list[list[int]], lists: CandidateLists) -> torch.Tensor:
-        """Return the log-probability of each candidate, (candidates,)."""
+        """Return the log probability of each candidate, (candidates,)."""
         translator = self.maker.translator
         model, pad, begin = translator.model, translator.tokenizer.pad_token_id, translator.begin()
         order = np.argsort([len(source) for source in sources], kind="stable")

@@ -50,7 +50,7 @@ from paraphrastic_hf.training.seq2seq.job import check_written, written_side
 logger = logging.getLogger(__name__)
 
 PAIRS_AT_A_TIME = 10_000
-ENGLISH = ("simile", "english", "tiny")  # packaged models of English alone
+ENGLISH = ("simile", "english", "tiny")  # packaged models for English only
 SIDES = ("sources", "targets", "texts")
 
 
@@ -102,7 +102,7 @@ class MinimumRisk:
             for name in ("kept", "held_out")
         )
         self._work = work
-        self._start = identity(self.translator)  # candidates in a shared folder belong to it
+        self._start = identity(self.translator)  # to recognize candidates of the same model
         first, second = self.kept.lists(np.arange(1))
         _freeze_banned_rows(self.translator.model)
         _freeze_unused(self.translator.model, first, second)
@@ -123,9 +123,7 @@ class MinimumRisk:
         return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return a function that computes the negative cost of held-out candidates x 100, and other
-        costs to log.
-        """
+        """Return a function that computes minus the held-out cost x 100, and costs to log."""
         chosen = self.recipe.run.development
         chosen = "expected_cost" if names_file(chosen) else chosen
         if chosen == "none" or not len(self.held_out):
@@ -152,9 +150,7 @@ class MinimumRisk:
         return record
 
     def _tokenized(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged, Ragged]:
-        """Return the ids of both sides and the texts of the references, for pairs that are short
-        enough.
-        """
+        """Return ids of both sides and reference texts, without pairs that are too long."""
         translator, lost = self.translator, 0
         begin = translator.begin()
         positions = getattr(translator.model.config, "max_position_embeddings", None)
@@ -198,7 +194,7 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
 
 
 def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
-    """Load the model that `start` names, with its tokenizer."""
+    """Load the model in `start`, with its tokenizer."""
     place = resolve_model(start, data_root)
     try:
         translator = Translator.from_pretrained(
@@ -222,8 +218,7 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
 def _freeze_banned_rows(model: Any) -> None:
     """Freeze the embeddings of tokens that the model must never write.
 
-    In Marian models, such a token is the padding token. Its embedding is zero. The decoder begins
-    with this token, and CTranslate2 relies on the zeros.
+    Marian's padding token is one. Its embedding is zero, and CTranslate2 relies on the zeros.
     """
     banned = model.generation_config.bad_words_ids or []
     tokens = sorted({ids[0] for ids in banned if len(ids) == 1})
@@ -237,10 +232,9 @@ def _freeze_banned_rows(model: Any) -> None:
 def _freeze_unused(
     model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
 ) -> None:
-    """Freeze parameters that get no gradient or are not saved, such as sinusoidal position
-    embeddings.
+    """Freeze parameters that get no gradient or are not saved, such as sinusoidal positions.
 
-    Otherwise, with several processes, each step would wait for gradients that never arrive.
+    Otherwise several processes would wait for their gradients at each step.
     """
     with evaluating(model):
         output = model(input_ids=torch.tensor(source), labels=torch.tensor(target))
@@ -252,7 +246,7 @@ def _freeze_unused(
 
 
 def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
-    """Return the pairs of a source. The side to translate comes first."""
+    """Return the pairs of a source, each as (text to translate, translation)."""
     if written_side(item.source, to) == 1:
         return item.pairs
     return [(second, first) for first, second in item.pairs]
@@ -261,9 +255,7 @@ def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
 def _hold_out(
     pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
 ) -> tuple[list[Pair], list[Pair]]:
-    """Return held-out pairs, and the training pairs that share no source or target with a held-out
-    pair.
-    """
+    """Return held-out pairs, and training pairs that share no source or target with them."""
     numbers: dict[tuple[int, str], int] = {}
     groups = [
         [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs
@@ -273,9 +265,7 @@ def _hold_out(
 
 
 def _save(translator: Translator, output: Path) -> None:
-    """Write the model directory. Files are first written to a subfolder, and the weights are moved
-    last.
-    """
+    """Write the model directory. Files are moved there from a subfolder, the weights last."""
     staged = output / "model.part"
     remove(staged)
     staged.mkdir(parents=True)

@@ -1,8 +1,8 @@
-"""The objective of minimum risk training: expected cost of a model's translations, interpolated
-with the likelihood of the references (thesis, 7.3).
+"""Minimum risk objective: expected cost of a model's translations, interpolated with the likelihood
+of the references (thesis, 7.3).
 
-One encoder pass over the sources and one decoder pass over references and candidates compute all
-probabilities with gradients. Candidates are generated beforehand, without dropout.
+One encoder pass and one decoder pass compute the probabilities of references and candidates, with
+gradients. Candidates are generated beforehand.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Translations:
         return len(self.sources)
 
     def references(self, numbers: np.ndarray) -> list[str]:
-        """Return the texts of the references with the indices `numbers`."""
+        """Return the texts of some references, by index."""
         return [bytes(self.texts[number]).decode("utf-8") for number in numbers]
 
     def lists(self, numbers: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the token ids of the sources and of the references with the indices `numbers`."""
+        """Return the token ids of some sources and their references, by index."""
         sides = (self.sources, self.targets)
         first, second = ([side[number].tolist() for number in numbers] for side in sides)
         return first, second
@@ -65,16 +65,15 @@ class Translations:
 
 @dataclass(frozen=True)
 class RiskBatch:
-    """A batch of pairs in a step, with candidates.
+    """A batch of pairs with candidates.
 
     Attributes:
         own: Indices of this process's pairs, (pairs,).
         lists: Candidates of these pairs.
         tokens: Factor of a mean over reference tokens: the share of the step's reference tokens
-            that are in this batch and process, times the number of processes. Gradients are
-            averaged over processes.
-        pairs: Factor of a mean over pairs: the same share of the step's pairs, times the number of
-            processes.
+            that are in this batch and process, times the number of processes.
+        pairs: Factor of a mean over pairs: the share of the step's pairs that are in this batch and
+            process, times the number of processes.
     """
 
     own: np.ndarray
@@ -84,11 +83,7 @@ class RiskBatch:
 
 
 class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTraining]):
-    """Objective of minimum risk training.
-
-    Args:
-        cache: Optional cache that stores candidates on disk.
-    """
+    """Objective of minimum risk training. `cache` stores candidates on disk."""
 
     def __init__(
         self,
@@ -132,9 +127,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
             yield Step(batches, pairs)
 
     def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
-        """Return the risk and the likelihood of a batch, weighted so that a step's sums are means
-        over the step.
-        """
+        """Return risk and likelihood of a batch, weighted so that sums over a step are means."""
         args, lists = self.arguments, batch.lists
         sources, references = self.pairs.lists(batch.own)
         candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]
@@ -166,11 +159,8 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Compute logits for translations, with teacher forcing.
 
-        Args:
-            rows: Index into `sources` of each translation's sentence, (translations,).
-
-        Returns:
-            Logits, (translations, seq, vocab), targets and their mask, both (translations, seq).
+        `rows` is the index into `sources` of each translation, (translations,). Return logits,
+        (translations, seq, vocab), targets and their mask, both (translations, seq).
         """
         translator = self.maker.translator
         pad, device = translator.tokenizer.pad_token_id, self.accelerator.device
@@ -190,7 +180,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         return logits[:, first - 1 :], targets, outputs["attention_mask"][:, first:].bool()
 
     def _lists(self, numbers: np.ndarray, step: int) -> CandidateLists:
-        """Return the candidates of pairs, from the cache if possible."""
+        """Return the candidates of pairs, from the cache if they are there."""
         lists = None if self.cache is None else self.cache.read(step)
         if lists is None or len(lists.counts) != len(numbers):
             sources, targets = self.pairs.lists(numbers)
@@ -218,7 +208,7 @@ def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
     """Return the expected cost of each list, (lists,), in the unit of the costs.
 
     Args:
-        sums: Sum of the token log-probabilities of each candidate, (candidates,).
+        sums: Log probability of each candidate, summed over its tokens, (candidates,).
         probability: Score in the softmax, one of `losses.minimum_risk.PROBABILITIES`.
     """
     lengths = torch.from_numpy(np.diff(lists.ids.offsets)).to(sums.device)

@@ -1,7 +1,7 @@
 """Recipe keys of minimum risk training (thesis, 7.3).
 
-Defaults follow the thesis unless a help text says otherwise. The optimizer is Adam, because one
-learning rate then suits any initial model. The thesis uses Nesterov's method.
+Defaults follow the thesis unless a help text says otherwise. The optimizer is Adam, not Nesterov's
+method as in the thesis, because Adam's learning rate suits any initial model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from paraphrastic_hf.training.seq2seq.recipe import (
     check_chosen_by_score,
 )
 
-PROBABILITIES = ("sequence", "token", "released")  # as in losses/minimum_risk.py, which needs torch
+PROBABILITIES = ("sequence", "token", "released")  # copy, since losses/minimum_risk.py needs torch
 REFERENCES = ("as_found", "excluded", "added")
 DEVELOPMENT = ("expected_cost", "first", "none")
 
@@ -49,8 +49,8 @@ class CandidateArguments:
     count: int = argument(8, help="number of candidates per sentence", at_least=2, at_most=1024)
     search: str = argument(
         "beam",
-        help="how candidates are generated: beam search (beam) or random sampling without "
-        "duplicates (sample)",
+        help="generation of candidates: beam search (beam) or random sampling without duplicates "
+        "(sample)",
         choices=("beam", "sample"),
     )
     beams: int | None = argument(
@@ -58,7 +58,7 @@ class CandidateArguments:
     )
     top_p: float = argument(
         1.0,
-        help="sample: nucleus sampling, from the likeliest tokens with this total probability",
+        help="sample: nucleus sampling, which uses the likeliest tokens up to this probability sum",
         above=0,
         at_most=1,
     )
@@ -70,27 +70,25 @@ class CandidateArguments:
     )
     max_ratio: float = argument(
         1.5,
-        help="length limit: a candidate has at most this number of tokens per source token, plus "
+        help="maximum length of a candidate in tokens, as a multiple of the source's length, plus "
         "5 (released code)",
         above=0,
     )
     reference: str = argument(
         "as_found",
-        help="whether the reference is a candidate: only if it is generated (as_found), never "
-        "(excluded), or always (added)",
+        help="whether the reference is a candidate. as_found: if it is generated. excluded: never. "
+        "added: always",
         choices=REFERENCES,
     )
     batch_size: int = argument(
         64,
-        help="number of sentences to generate candidates for at once (halved if memory runs out)",
+        help="number of sentences whose candidates are generated together (halved if memory runs "
+        "out)",
         at_least=1,
     )
     refresh_steps: int = argument(
         1,
-        help=(
-            "number of steps whose candidates are generated at once, with the weights before the "
-            "first of these steps"
-        ),
+        help="number of steps whose candidates are generated together, before the first of them",
         at_least=1,
         at_most=1000,
     )
@@ -113,7 +111,7 @@ class CostArguments:
     )
     similarity: str = argument(
         "sentences",
-        help="simile, sim, half: texts that SIM compares, as for `paraphrastic simile` (thesis: "
+        help="simile, sim, half: texts that SIM compares, as in `paraphrastic simile` (thesis: "
         "sentences)",
         choices=SIMILARITIES,
     )
@@ -122,17 +120,15 @@ class CostArguments:
     )
     penalty: str = argument(
         "both",
-        help=(
-            "simile, half: candidates that get a length penalty (thesis 7.2.1). both: shorter and "
-            "longer candidates. excess: only longer candidates. brevity: only shorter candidates. "
-            "none: no penalty, so that simile equals sim"
-        ),
+        help="simile, half: candidates with a length penalty (thesis 7.2.1). both: shorter and "
+        "longer ones. excess: longer ones. brevity: shorter ones. none: no penalty, so that "
+        "simile equals sim",
         choices=PENALTIES,
     )
     name: str | None = argument(
         None,
-        help="function: module:function that scores a list of candidates, given a reference for "
-        "each. evaluate: argument of evaluate.load",
+        help="function: module:function that scores a list of candidates and their references. "
+        "evaluate: argument of evaluate.load",
     )
     field: str | None = argument(
         None, help="evaluate: key of the result that contains one score per candidate"
@@ -153,15 +149,15 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     batch_tokens: int = argument(
         1000,
-        help="maximum number of tokens in a batch, sources and references together, including "
-        "padding (released code)",
+        help="maximum number of tokens of sources and references in a batch, including padding "
+        "(released code)",
         at_least=1,
     )
     learning_rate: float = argument(1e-4, help="learning rate at the end of warm-up", above=0)
     clip: float = argument(
         1.0,
-        help="norm to which larger gradients are clipped, over all parameters together (0: no "
-        "clipping)",
+        help="maximum norm of the gradient of all parameters. A larger gradient is scaled down (0: "
+        "no clipping)",
         at_least=0,
     )
     gamma: float = argument(
@@ -173,14 +169,13 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     cost_scale: float = argument(
         100.0,
-        help="factor that the costs are multiplied by in the loss (value of the released code)",
+        help="factor of the costs in the loss (value of the released code)",
         above=0,
     )
     probability: str = argument(
         "sequence",
-        help="score in the softmax over candidates. sequence: log-probability (thesis 7.3). "
-        "token: mean log-probability per token. released: exponential of that mean (released "
-        "code)",
+        help="score in the softmax over candidates. sequence: log probability (thesis 7.3). "
+        "token: log probability per token. released: exponential of token (released code)",
         choices=PROBABILITIES,
     )
 
@@ -196,9 +191,9 @@ class MinimumRiskRunArguments(RunArguments):
     log_every: int = argument(20, help="number of steps between log lines", at_least=1)
     development: str = argument(
         "expected_cost",
-        help="score that selects the checkpoint. expected_cost: expected cost of candidates for "
-        "held-out pairs. first: cost of their most likely candidates. A file with the columns of "
-        "the first source: expected cost on the pairs in the file. none: keep the last checkpoint",
+        help="score that selects the checkpoint. expected_cost: expected cost on held-out pairs. "
+        "first: cost of the most likely candidates. A file with the columns of the first source: "
+        "expected cost on its pairs. none: keep the last checkpoint",
         choices=(*DEVELOPMENT, FILE),
     )
 
@@ -238,7 +233,7 @@ class MinimumRiskRecipe:
 
     @property
     def tokenizer(self) -> TokenizerArguments:
-        """Default settings, which are unused: the tokenizer is that of `start`."""
+        """Unused default settings. The tokenizer is the one of `start`."""
         return TokenizerArguments()
 
     def __post_init__(self) -> None:

@@ -72,7 +72,7 @@ class Paraphrasing(Seq2SeqRun):
         number = len(recipe.data.sources) - 1 if names_file(recipe.run.development) else None
         pairs = parsed_pairs([s for n, s in enumerate(sources) if n != number], recipe)
         given = [] if number is None else parsed_pairs([sources[number]], recipe)
-        pairs += given  # last, as `build` expects
+        pairs += given  # at the end, as `build` expects
         tokenizer: Any = parse_tokenizer()
         if recipe.model.writes == SENTENCE and recipe.data.bpe is not None:
             codes = resolve_path(recipe.data.bpe, context.data_root)
@@ -140,7 +140,7 @@ class Paraphrasing(Seq2SeqRun):
 
 
 def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
-    """Return the maximum number of tokens that a model reads and that it writes per text.
+    """Return the maximum numbers of tokens that a model reads and writes per text.
 
     A stock model reads source and template as one text.
     """
@@ -154,10 +154,7 @@ def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
 
 
 def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:
-    """Return the model class and its configuration.
-
-    `tokens` is the vocabulary size, and `end` the id of the end mark.
-    """
+    """Return the model class and its configuration. `end` is the id of the end mark."""
     given = recipe.model
     if given.kind in STOCK:
         model_class, config = stock_model(given, tokens, end)

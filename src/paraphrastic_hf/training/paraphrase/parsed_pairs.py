@@ -1,9 +1,7 @@
-"""Converts parsed sentence pairs to the token ids that paraphrase generators learn from (thesis,
-6.2.2).
+"""Convert parsed sentence pairs to the token ids that paraphrase generators learn (thesis, 6.2.2).
 
-A pair consists of two sentences and their trees. The sentence with index s is side s % 2 of pair s
-// 2, and its partner has index s XOR 1. The source text, target text and template of a sentence
-have the index of the sentence.
+A pair consists of two sentences and their trees. Sentence s belongs to pair s // 2, and its partner
+is sentence s XOR 1. The source text, target text and template of a sentence have its index.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from paraphrastic_hf.training.paraphrase.recipe import PARSE, STOCK, TEMPLATE, P
 logger = logging.getLogger(__name__)
 
 TREES = ("tree1", "tree2")
-MOST_TEMPLATES = 10_000  # listed in a model directory
+MOST_TEMPLATES = 10_000  # number of templates listed in a model directory
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,7 @@ class ParsedSentence:
     """A sentence of a pair.
 
     Attributes:
-        text: The sentence.
-        parse: Parse of the sentence without words, as tokens separated by spaces. Empty if trees
-            are not read.
+        parse: Parse without words, as tokens separated by spaces. Empty if not needed.
         template: The top two levels of the parse.
     """
 
@@ -61,13 +57,13 @@ class ParsedCorpus:
     """Token ids that a model learns from.
 
     Attributes:
-        sentences: Ids of all source texts, followed by those of all target texts. If both are the
-            same texts, they are stored once.
+        sentences: Ids of all source texts, then of all target texts. Stored once if both are the
+            same texts.
         templates: Ids of each target's template. None if the model does not read templates
             separately.
         group: Group of each sentence, (2N,), the same for equal sentences.
         counts: Templates of the target sentences with their counts, most frequent first.
-        given: Number of pairs from a development file. They are the last pairs.
+        given: Number of pairs from a development file, at the end.
     """
 
     sentences: Ragged
@@ -80,11 +76,9 @@ class ParsedCorpus:
         return len(self.group) // 2
 
     def sides(self, pairs: np.ndarray, *, both: bool) -> np.ndarray:
-        """Return the indices into `sentences` of source and target, (examples, 2).
+        """Return the indices of sources and targets in `sentences`, (examples, 2).
 
-        Args:
-            pairs: Indices of pairs, (count,).
-            both: Whether to return each pair in both directions.
+        `pairs` are indices of pairs. With `both`, return each pair in both directions.
         """
         first = 2 * pairs
         sources = np.stack([first, first + 1], 1).reshape(-1) if both else first
@@ -99,7 +93,7 @@ def reads_trees(recipe: ParaphraseRecipe) -> bool:
 
 
 def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
-    """Return a recipe in which all sources have tree columns, if trees are read."""
+    """Return a recipe whose sources have tree columns, if trees are needed."""
     if not reads_trees(recipe):
         return recipe
     sources = []
@@ -118,13 +112,9 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
 def parsed_pairs(
     sources: Sequence[SourcePairs], recipe: ParaphraseRecipe
 ) -> list[tuple[ParsedSentence, ParsedSentence]]:
-    """Return the pairs that have two complete, different trees. The number of other pairs is
-    logged.
+    """Return the pairs of sources. If trees are needed, log and leave out unsuitable pairs.
 
-    If no trees are read, all pairs are returned.
-
-    Args:
-        sources: Pairs, with additional columns `tree1` and `tree2` if trees are read.
+    Pairs with incomplete trees, equal parses or long parses are left out.
     """
     if not reads_trees(recipe):
         pairs = [pair for item in sources for pair in item.pairs]
@@ -172,7 +162,6 @@ def _parsed(text: str, tree: str) -> ParsedSentence:
 def texts_to_learn(
     pairs: Sequence[tuple[ParsedSentence, ParsedSentence]], recipe: ParaphraseRecipe
 ) -> Iterator[str]:
-    """Yield the texts to train a tokenizer on."""
     for first, second in pairs:
         yield from (first.text, second.text)
         if _is_joined(recipe):
@@ -191,7 +180,7 @@ def build_parsed_corpus(
 
     Args:
         tokenizer: Tokenizer of the targets: sentences or parses.
-        given: Number of pairs from a development file. They are the last pairs.
+        given: Number of pairs from a development file, at the end.
     """
     sides = [side for pair in pairs for side in pair]
     is_parse = recipe.model.writes == PARSE
@@ -216,7 +205,6 @@ def build_parsed_corpus(
 
 
 def load_parsed_corpus(directory: Path) -> ParsedCorpus:
-    """Memory-map a corpus that `build_parsed_corpus` wrote."""
     columns, meta = read_columns(directory)
     written = columns["written"]
     read = columns.get("read")

@@ -50,8 +50,8 @@ class ParaphraseData(DataArguments):
     )
     differing: bool = argument(
         True,
-        help="leave out pairs with equal parses (released code). If this is true or "
-        "model.template is not none, pairs need parses",
+        help="leave out pairs with equal parses (released code). Pairs need parses if this is "
+        "true or model.template is not none",
     )
     max_template: int = argument(
         300,
@@ -67,8 +67,8 @@ class ParaphraseData(DataArguments):
     )
     bpe: str | None = argument(
         None,
-        help="file of byte pair codes to use instead of training a tokenizer, such as the "
-        "released scpn/bpe.codes. The path is relative to the data root",
+        help="file of byte pair codes, such as the released scpn/bpe.codes, to use instead of "
+        "training a tokenizer. Relative to the data root",
     )
     held_out: int = argument(
         2000,
@@ -89,14 +89,14 @@ class ParaphraserArguments:
     )
     writes: str = argument(
         SENTENCE,
-        help="output of the model: a sentence, or its parse (for a parse generator, whose input "
-        "is a parse)",
+        help="output of the model: a sentence, or a parse (for a parse generator, which also "
+        "reads a parse)",
         choices=(SENTENCE, PARSE),
     )
     template: str = argument(
         PARSE,
-        help="control input from the target: its parse (parse), the top two levels of the parse "
-        "(template), or nothing (none: the thesis's model without z)",
+        help="part of the target that controls its syntax. parse: the whole parse. template: the "
+        "top two levels. none: nothing (the thesis's model without z)",
         choices=(PARSE, TEMPLATE, NONE),
     )
     hidden_size: int = size_argument(512, help="number of dimensions of a hidden state")

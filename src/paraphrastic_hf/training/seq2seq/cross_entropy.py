@@ -1,6 +1,4 @@
-"""Label-smoothed cross-entropy of predicted tokens, in batches with about the same number of
-tokens.
-"""
+"""Label-smoothed cross-entropy of predicted tokens."""
 
 from __future__ import annotations
 
@@ -19,12 +17,12 @@ from paraphrastic_hf.training.engine.recipe import SmoothedArguments
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """A batch of examples in a step.
+    """A batch of examples.
 
     Attributes:
         own: Indices of this process's examples, (examples,).
-        weight: Factor of the mean loss of these examples: their share of all tokens predicted in
-            the step, times the number of processes. Gradients are averaged over processes.
+        weight: Factor of the mean loss of these examples: their share of the step's predicted
+            tokens, times the number of processes.
     """
 
     own: np.ndarray
@@ -35,7 +33,7 @@ class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
     """Base of objectives that predict tokens, with label smoothing."""
 
     def predicted(self, examples: np.ndarray) -> int:
-        """Return the number of tokens to predict in `examples`, which are indices."""
+        """Return the number of tokens to predict in some examples, given by index."""
         raise NotImplementedError
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
@@ -50,9 +48,7 @@ class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
         yield Step(batches, sum(map(len, chosen)))
 
     def smoothed(self, logits: Tensor, targets: Tensor, weight: float) -> Losses:
-        """Return the cross-entropy of logits, (tokens, vocab), as two terms: targets and label
-        smoothing.
-        """
+        """Return the cross-entropy of logits, (tokens, vocab), as two terms with smoothing."""
         right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
         parts: dict[str, Tensor] = {"cross_entropy": right * weight}
         if everyone is not None:

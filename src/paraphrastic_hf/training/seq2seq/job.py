@@ -32,17 +32,13 @@ HEADS, FEED_FORWARD_FACTOR, POSITIONS = 4, 4, 512  # defaults of stock models
 
 
 class Seq2SeqRun:
-    """Methods that training jobs of encoder-decoders share. Subclasses set the attributes in
-    `build`.
+    """Base of training jobs of encoder-decoders. Subclasses set the attributes in `build`.
 
     Attributes:
-        recipe: The whole recipe.
-        tokenizer: Tokenizer of the texts.
-        corpus: Corpus whose attribute `sentences` contains the tokenized texts that the model reads
-            and writes.
-        templates: Template of each target, or None. Templates are in the order of the targets.
-        kept: Indices into `sentences` of source and target of each training pair, (pairs, 2).
-        held_out: Indices into `sentences` of source and target of each held-out pair, (pairs, 2).
+        corpus: Corpus whose `sentences` are the tokenized texts that the model reads and writes.
+        templates: Template of each target, or None.
+        kept: Source and target of each training pair, as indices of `sentences`, (pairs, 2).
+        held_out: Source and target of each held-out pair, as indices of `sentences`, (pairs, 2).
         start: Id of the token that the decoder begins with.
     """
 
@@ -55,7 +51,7 @@ class Seq2SeqRun:
     start: int
 
     def new_model(self, model_class: Any, config: Any) -> Any:
-        """Return a model with random weights, if it fits into memory."""
+        """Return a model with random weights. Raise an error if it does not fit into memory."""
         check_memory(model_class, config)
         model = model_class(config)
         if isinstance(model, TrainedStock):
@@ -67,17 +63,15 @@ class Seq2SeqRun:
         return None if self.recipe.run.development == NONE else self.score
 
     def score(self, model: Any) -> Evaluation:
-        """Return the negative cross-entropy of the held-out pairs, in nats per token."""
-        return Evaluation.of_parts([(-0.01, self._judged(model))])  # scores of Judged are x 100
+        """Return minus the cross-entropy of the held-out pairs, in nats per token."""
+        return Evaluation.of_parts([(-0.01, self._judged(model))])  # scores of `Judged` are x 100
 
     def nats(self, model: Any) -> float:
         """Return the cross-entropy of the held-out pairs, in nats per token."""
         return self._judged(model).score / 100
 
     def _judged(self, model: Any) -> Judged:
-        """Return the cross-entropy in nats and the number of target tokens of each held-out
-        pair.
-        """
+        """Return cross-entropy in nats and number of target tokens of each held-out pair."""
         nats = nats_of_targets(
             model,
             self.corpus.sentences,
@@ -108,8 +102,7 @@ class Seq2SeqRun:
         return record
 
     def _average(self, model: Any, checkpoints: Path) -> int:
-        """Replace the weights by the average of the last checkpoints, and return the number of
-        checkpoints.
+        """Average the last checkpoints, and return their number.
 
         If the average does not score better, keep the current weights and return 0.
         """
@@ -124,11 +117,7 @@ class Seq2SeqRun:
 
 
 def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
-    """Return the class and the configuration of a stock model of transformers.
-
-    Args:
-        given: The `model` section of a recipe.
-    """
+    """Return class and configuration of a stock model, for the section `model` of a recipe."""
     size, heads = given.hidden_size, given.heads or HEADS
     if size % heads or size % 2:
         raise RecipeError(

@@ -24,29 +24,26 @@ class ParallelArguments(DataArguments):
     target_language: str = argument(
         "en",
         help="language that the model writes. Every source must have it on exactly one side. The "
-        "other sides may be in several languages",
+        "languages of the other sides may differ",
     )
 
 
 @dataclass(frozen=True)
 class AnnealedArguments(SmoothedArguments):
-    """Optimization with a learning rate that is annealed at the end of epochs
-    (`engine/annealing.py`).
-    """
+    """Optimization with annealing of the learning rate (`engine/annealing.py`)."""
 
     anneal: float | None = argument(
         None,
-        help="factor that the learning rate is multiplied by after an epoch without a new best "
-        "development score (thesis: 0.1, default: no annealing)",
+        help="factor of the learning rate after an epoch without a new best development score "
+        "(thesis: 0.1, default: no annealing)",
         above=0,
         below=1,
     )
     anneal_from: int | None = argument(
         None,
         help=(
-            "first epoch, counted from 1, after which the learning rate is multiplied by anneal, "
-            "as after every later epoch, whatever the development score (thesis: 200, minimum "
-            "risk 10). Default: the development score decides"
+            "first epoch, from 1, after which the learning rate is always multiplied by anneal "
+            "(thesis: 200, minimum risk 10). Default: only after epochs without a new best score"
         ),
         at_least=1,
     )
@@ -59,8 +56,8 @@ class AnnealedArguments(SmoothedArguments):
 class AveragedArguments(AnnealedArguments):
     average: int = argument(
         1,
-        help="number of last checkpoints to average. The average is saved if it scores better "
-        "than the best checkpoint, or if run.development is none (1: no averaging)",
+        help="number of last checkpoints to average (1: no averaging). The average is saved if it "
+        "scores better than the best checkpoint, or if run.development is none",
         at_least=1,
     )
 

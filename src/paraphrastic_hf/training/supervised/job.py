@@ -55,7 +55,7 @@ class Supervised:
         if self.start is not None:
             tokenizer = self._joined(self.start.tokenizer)
         else:
-            # The papers keep every word that has a given vector, else the words of training.
+            # The papers keep every word with a given vector, else the words of training.
             splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
             lines = self.task.lines(splits)
             tokenizer = train_tokenizer(
@@ -65,9 +65,7 @@ class Supervised:
         (work / "ready").touch()
 
     def _joined(self, tokenizer: TextTokenizer) -> TextTokenizer:
-        """Return the tokenizer of `start`, combined with a new tokenizer for each of the recipe's
-        parts.
-        """
+        """Return the tokenizer of `start`, combined with a new one for each of `parts`."""
         parts = self.recipe.parts
         lines = list(self.task.lines(SPLITS[:1])) if parts else []
         made = [
@@ -99,9 +97,7 @@ class Supervised:
         return model
 
     def _with_parts(self, encoder: SentenceEncoderModel) -> SentenceEncoderModel:
-        """Return a trained encoder. If the recipe has parts, new encoders are concatenated
-        with it.
-        """
+        """Return a trained encoder, concatenated with new encoders for the recipe's `parts`."""
         recipe, tokenizer = self.recipe, self.tokenizer
         if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
             return encoder

@@ -1,4 +1,4 @@
-"""The supervised objective (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
+"""Supervised objective (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ class Batch:
 
 
 class SupervisedObjective:
-    """Objective of training on scores or labels, with one mini-batch per step.
+    """Loss of a supervised task, with one mini-batch per step.
 
-    Randomness depends only on the seed and the epoch or step, so a resumed run equals an
-    uninterrupted one.
+    Randomness depends only on seed and epoch or step, so a resumed run repeats it.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class SupervisedObjective:
         yield Step([Batch(own if len(own) else whole[:1], whole, weight)], len(whole))
 
     def loss(self, model: nn.Module, batch: Batch, epoch: int, step: int) -> Losses:
-        """Return the loss of one mini-batch, with its parts `task`, `penalty` and `head`."""
+        """Return the loss of a mini-batch, with its parts `task`, `penalty` and `head`."""
         inputs = self._inputs(batch.own, epoch, step)
         parts: dict[str, Tensor] = {"task": model(**inputs).loss * batch.weight}
         if self.penalty.is_active:

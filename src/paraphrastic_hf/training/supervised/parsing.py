@@ -32,9 +32,9 @@ from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 from paraphrastic_hf.training.engine.recipe import DatasetArguments
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
 
-MAX_TRAINING_WORDS = 80  # spans grow with the square of the words. 33 sentences are longer
-WINDOW = 50  # batches whose sentences are sorted by length together
-RAREST_CHAIN = 2  # least occurrences of a span label in training
+MAX_TRAINING_WORDS = 80  # the number of spans is quadratic. 33 sentences are longer
+WINDOW = 50  # number of batches whose sentences are sorted by length together
+RAREST_CHAIN = 2  # minimum number of occurrences of a span label in training
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,10 @@ class TreeExamples:
     """The parsed sentences of a split.
 
     Attributes:
-        trees: Gold trees.
-        corpus: Words of the trees, tokenized.
+        corpus: Tokenized words of the trees.
         tags: Indices of the gold tags, -100 for a tag that does not occur in training.
         phrases: Start, end and label index of the phrases of each sentence, (phrases, 3).
-        max_length: Maximum number of tokens per word. Longer words are cut.
+        max_length: Maximum number of tokens per word. Longer words are truncated.
     """
 
     trees: list[Tree]
@@ -64,9 +63,7 @@ class TreeExamples:
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Arrange sentences so that batches contain similar lengths, which need fewer LSTM
-        steps.
-        """
+        """Return the rows in batches of similar lengths, which need fewer LSTM steps."""
         lengths = self.tags.lengths(order)
         window = WINDOW * batch_size
         by_length = np.lexsort([lengths, np.arange(len(order)) // window])
@@ -93,7 +90,7 @@ class TreeExamples:
 
 
 class Parsing:
-    """Task `task.kind: parsing`: constituency trees of sentences."""
+    """Task of predicting the constituency tree of a sentence (`task.kind: parsing`)."""
 
     measure = "f1"
 

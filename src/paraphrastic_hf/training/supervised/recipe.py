@@ -57,9 +57,9 @@ class TaskArguments:
     )
     extra_examples: str | None = argument(
         None,
-        help="sentiment, entailment: TSV file with additional training examples (label and one or "
-        "two texts), such as the output of `paraphrastic attack` (thesis 6.5.4). The path is "
-        "relative to the data root",
+        help="sentiment, entailment: TSV file of additional training examples (label and one or "
+        "two texts), such as the output of `paraphrastic attack` (thesis 6.5.4). Relative to the "
+        "data root",
     )
     extra_corpora: list[DatasetArguments] = argument(
         [], help="parsing: additional training corpora: names, or mappings with a split"
@@ -76,7 +76,7 @@ class TaskArguments:
 
 @dataclass(frozen=True)
 class HeadArguments:
-    """Layers on top of sentence vectors or, for tagging and parsing, of word vectors."""
+    """Layers over sentence vectors or, in tagging and parsing, over word vectors."""
 
     size: int = argument(
         50,
@@ -105,7 +105,7 @@ class HeadArguments:
     )
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return the keys in `names` whose values are not None, with their values."""
+        """Return the keys among `names` with a value other than None."""
         found = {name: getattr(self, name) for name in names}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -148,10 +148,10 @@ class SupervisedTraining(OptimizationArguments):
 class SupervisedRunArguments(RunArguments):
     development: str = argument(
         "validation",
-        help="data that selects the checkpoint: the validation split, or a file. Contents of a "
-        "file for relatedness: scored pairs, as for `evaluate --pairs`. For sentiment, "
-        "entailment: as in task.extra_examples. For tagging: word, tab and tag per line, and an "
-        "empty line after a sentence. For parsing: one tree per line",
+        help="data that selects the checkpoint: the validation split, or a file. Lines of a file: "
+        "scored pairs as for `evaluate --pairs` (relatedness), examples as in task.extra_examples "
+        "(sentiment, entailment), word, tab and tag with an empty line between sentences "
+        "(tagging), a tree (parsing)",
         choices=("validation", FILE),
     )
 
@@ -178,8 +178,8 @@ class SupervisedRecipe:
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="new encoders whose vectors are concatenated with those of `start`, such as an "
-        "encoder of character n-grams",
+        help="new encoders, such as one of character n-grams. Their vectors are concatenated with "
+        "the vectors of `start`",
     )
     head: HeadArguments = argument(
         HeadArguments(), help="layers on top of sentence or word vectors"

@@ -1,8 +1,4 @@
-"""Tagging of words as a supervised task (thesis, 3.7.3).
-
-A corpus without official splits is cut into consecutive splits, as the thesis splits the Penn
-Treebank by sections.
-"""
+"""Tagging of words as a supervised task (thesis, 3.7.3)."""
 
 from __future__ import annotations
 
@@ -45,10 +41,9 @@ class TagExamples:
     """The tagged sentences of a split.
 
     Attributes:
-        sentences: Sentences, with words and gold tags.
-        corpus: Words of the sentences, tokenized.
+        corpus: Tokenized words of the sentences.
         labels: Indices of the gold tags, -100 for a tag that does not occur in training.
-        max_length: Maximum number of tokens per word. Longer words are cut.
+        max_length: Maximum number of tokens per word. Longer words are truncated.
     """
 
     sentences: list[TaggedSentence]
@@ -81,7 +76,7 @@ class TagExamples:
 
 
 class Tagging:
-    """Task `task.kind: tagging`: a tag for every word."""
+    """Task of predicting a tag for every word (`task.kind: tagging`)."""
 
     measure = "accuracy"
 
@@ -121,9 +116,7 @@ class Tagging:
     def scores(
         self, model: TaggerModel, examples: TagExamples
     ) -> tuple[dict[str, float], Resampled]:
-        """Return the accuracy in percent over all words, and over words that do not occur in
-        training.
-        """
+        """Return the accuracy in percent over all words, and over words not seen in training."""
         found = predict_tags(model, examples.corpus)
         each = [
             count_right([tags], [sentence], self.known)
@@ -146,7 +139,7 @@ def read_splits(
     """Return the training, validation and test sentences of a corpus.
 
     Missing splits are cut from the end of the first split, in order and at document boundaries.
-    Each missing split gets the share `task.held_out` of the sentences. The rest is for training.
+    Each gets the share `task.held_out` of the sentences.
     """
     task = recipe.task
     chosen = task.dataset
@@ -173,7 +166,7 @@ def read_splits(
 
 
 def _rows_of(path: Path) -> Iterator[dict[str, list[str]]]:
-    """Yield the sentences of a file with a word, a tab and a tag per line."""
+    """Yield the sentences of a file with word, tab and tag on each line."""
     for is_blank, lines in groupby(text_lines(path), key=lambda line: not line[1].strip()):
         rows = [] if is_blank else [(number, text.split("\t")) for number, text in lines]
         for number, row in rows:

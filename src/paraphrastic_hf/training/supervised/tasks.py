@@ -1,6 +1,6 @@
 """Supervised tasks: data, models and scores of each kind (thesis, 3.2.4).
 
-A new kind implements `SupervisedTask` and is added to `TASKS`. `job.py` runs all kinds.
+A new kind implements `SupervisedTask` and is added to `TASKS`.
 """
 
 from __future__ import annotations
@@ -43,27 +43,21 @@ class Examples(Protocol):
 
     def __len__(self) -> int: ...
     def labels_in(self, rows: np.ndarray) -> int:
-        """Return the number of labels in the given rows. The loss is averaged over labels."""
+        """Return the number of labels in some rows. The loss is averaged over labels."""
 
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Return the rows of an epoch in the order of the batches. `order` is a random order."""
+        """Return the rows of an epoch in the order of its batches. `order` shuffles the rows."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
-        """Return the inputs of the model by name, including `labels`, so that the model computes a
-        loss.
-        """
+        """Return the inputs of the model by name, including `labels` for the loss."""
 
 
 class SupervisedTask(Protocol):
-    """Interface of a kind of task.
-
-    Attributes:
-        measure: Name of the validation score that selects the checkpoint (higher is better).
-    """
+    """Interface of a kind of task. `measure` is the score that selects the checkpoint."""
 
     measure: str
 
@@ -71,7 +65,7 @@ class SupervisedTask(Protocol):
         """Read all splits. Raise `DataError` if a split is missing, damaged or empty."""
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        """Yield the texts of some splits, to train a tokenizer on."""
+        """Yield the texts of some splits, to train a tokenizer."""
 
     def examples(self, split: str, tokenizer: TextTokenizer) -> Examples:
         """Return the tokenized rows of a split."""
@@ -90,7 +84,7 @@ class TextExamples:
     Attributes:
         sides: Token ids of each text column.
         gold: Scores or class indices, (rows,).
-        max_length: Maximum number of tokens per text. Longer texts are cut.
+        max_length: Maximum number of tokens per text. Longer texts are truncated.
     """
 
     sides: list[Ragged]
@@ -174,7 +168,7 @@ class _TextTask:
         cut = sum(int((np.diff(side.offsets) > longest).sum()) for side in sides)
         if cut:
             logger.warning(
-                "%s %s: cut %s with more than task.max_length (%s) tokens",
+                "%s %s: truncated %s to task.max_length (%s) tokens",
                 self.name,
                 split,
                 counted(cut, "text"),

@@ -41,7 +41,7 @@ from paraphrastic_hf.training.translation.recipe import BLEU, TranslationRecipe
 
 logger = logging.getLogger(__name__)
 
-TRANSLATED = 500  # held-out pairs that BLEU is computed on
+TRANSLATED = 500  # number of held-out pairs for BLEU
 
 
 class Translation(Seq2SeqRun):
@@ -102,7 +102,7 @@ class Translation(Seq2SeqRun):
         )
 
     def score(self, model: Any) -> Evaluation:
-        """Return the negative cross-entropy of held-out pairs in nats per token, or their BLEU."""
+        """Return minus the held-out cross-entropy in nats per token, or the held-out BLEU."""
         if self.recipe.run.development != BLEU:
             return super().score(model)
         return Evaluation(self._bleu(model), {"held_out": -self.nats(model)})
@@ -124,10 +124,7 @@ class Translation(Seq2SeqRun):
 
 
 def model_of_size(recipe: TranslationRecipe, tokens: int, end: int) -> tuple[Any, Any]:
-    """Return the model class and its configuration.
-
-    `tokens` is the vocabulary size, and `end` the id of the end mark.
-    """
+    """Return the model class and its configuration. `end` is the id of the end mark."""
     given = recipe.model
     if given.kind == "marian":
         if not given.tie:

@@ -1,4 +1,4 @@
-"""The objective of translation models: label-smoothed cross-entropy of the target (thesis, 7.3)."""
+"""Translation objective: label-smoothed cross-entropy of the target (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ class TranslationObjective(AnnealedObjective, CrossEntropyObjective):
 
     Args:
         sides: Indices of source and target of the training pairs, (pairs, 2).
-        templates: Templates that the model reads in addition to the sources (thesis, 6.3), as in
-            `seq2seq_inputs`.
+        templates: As in `seq2seq_inputs`.
         gives_loss: Whether the model itself computes the loss, without label smoothing. This saves
             memory.
     """
@@ -74,12 +73,12 @@ def seq2seq_inputs(
 
     Args:
         sides: Indices of sources and targets, (pairs, 2).
-        templates: Token ids of each target's template, or None. The last sentences are the targets,
-            in the order of the templates.
+        templates: Token ids of each target's template (thesis, 6.3), or None. Then the last
+            sentences are the targets, in the order of the templates.
 
     Returns:
-        The arguments of the model, and the tokens to predict, (tokens,). The argument `logits_at`
-        is a mask of the positions of these tokens.
+        Arguments of the model, and the tokens to predict, (tokens,). The argument
+        `logits_at` is True at their positions.
     """
     source, source_mask = sentences.padded(sides[:, 0])
     target, target_mask = sentences.padded(sides[:, 1])
@@ -108,11 +107,9 @@ def nats_of_targets(
     batch_tokens: int,
     templates: Ragged | None = None,
 ) -> np.ndarray:
-    """Return the cross-entropy of each target in nats, (pairs,), without dropout and smoothing.
+    """Return the cross-entropy of each target in nats, (pairs,), in evaluation mode.
 
-    Args:
-        sides: Indices of sources and targets, (pairs, 2), at least one pair.
-        templates: As in `seq2seq_inputs`.
+    `sides` are the indices of sources and targets, (pairs, 2).
     """
     lengths = sentences.lengths(sides)
     max_tokens = max(1, min(batch_tokens, SCORES_AT_A_TIME // model.config.vocab_size))

@@ -92,7 +92,7 @@ class TranslatorArguments:
 class TranslationTraining(AveragedArguments):
     epochs: int = argument(
         20,
-        help="passes over the data, unless annealing ends the run earlier (thesis: over 200)",
+        help="passes over the data, unless annealing ends training earlier (thesis: over 200)",
         at_least=0,
     )
 
