@@ -1,8 +1,8 @@
 """Bilingual generative transformer, its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
 
 A semantic encoder reads both languages. Each language also has its own encoder, for properties that
-translations do not share. The rows of Table 48 differ in the sentences that are written and in the
-latent variables:
+translations do not share. The rows of Table 48 (the autoencoders: only in the 2020 paper)
+differ in the sentences that are written and in the latent variables:
 
 | row | reconstructs | translates | language variables | variational |
 |---|---|---|---|---|
