@@ -1,8 +1,8 @@
 """Bilingual generative transformer (BGT), its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
 
 A semantic encoder reads both languages. Each language also has an encoder for properties that
-translations do not share. The models of Table 48 differ in the sentences that they write and in
-their latent variables:
+translations do not share. The models of Table 48 (autoencoders: only in the 2020 paper) differ in
+the sentences that they write and in their latent variables:
 
 | row | reconstructs | translates | language variables | variational |
 |---|---|---|---|---|

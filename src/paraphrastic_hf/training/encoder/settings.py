@@ -49,8 +49,8 @@ class TokenizerArguments:
     )
     character_coverage: float = argument(
         0.9995,
-        help="sentencepiece: share of the text's characters to cover (the at-scale release has "
-        "0.995, which drops digits)",
+        help="sentencepiece: share of the text's characters to cover (0.995, the value of "
+        "the at-scale release, drops digits here)",
         above=0,
         at_most=1,
     )
