@@ -1,0 +1,96 @@
+"""Columns of texts in Arrow's layout, as pyarrow, polars, pandas and datasets hold them."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.extras import require
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TEXTS_AT_A_TIME = 65_536  # texts converted together
+
+
+def holds_arrow(texts: Any) -> bool:
+    """Return whether texts are an Arrow column that pyarrow, if installed, can read.
+
+    This includes arrays of pyarrow, series of polars, series of pandas that are not of type
+    `object`, and columns of datasets without a transform.
+    """
+    is_column = _is_datasets_column(texts) or any(
+        hasattr(texts, f"__arrow_c_{kind}__") for kind in ("stream", "array")
+    )
+    has_objects = getattr(texts, "dtype", None) == object
+    return is_column and not has_objects and importlib.util.find_spec("pyarrow") is not None
+
+
+def _is_datasets_column(texts: Any) -> bool:
+    if type(texts).__module__ != "datasets.arrow_dataset" or type(texts).__name__ != "Column":
+        return False
+    return getattr(texts.source, "format", {"type": "custom"})["type"] in (None, "arrow")
+
+
+def arrow_column(texts: Any) -> pa.ChunkedArray:
+    """Return a column as pyarrow, without copying the texts if it is one in memory.
+
+    Raises:
+        MissingExtraError: If pyarrow is not installed.
+        TypeError: If the column does not hold strings.
+    """
+    require("data", "pyarrow", what="reading an Arrow column")
+    import pyarrow as pa
+
+    if _is_datasets_column(texts):
+        name = texts.column_name
+        texts = texts.source.select_columns([name]).with_format("arrow")[:][name]
+    if not isinstance(texts, pa.ChunkedArray):
+        is_stream = hasattr(texts, "__arrow_c_stream__")
+        texts = pa.chunked_array(texts if is_stream else [pa.array(texts)])
+    kind = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
+    are = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+    if not any(is_kind(kind) for is_kind in are):
+        raise TypeError(f"Texts must be a column of strings, got {texts.type}")
+    return texts
+
+
+def string_blocks(column: pa.ChunkedArray) -> Iterator[pa.LargeStringArray]:
+    """Yield the texts of a column in blocks of up to `TEXTS_AT_A_TIME`, copied, at offset 0."""
+    import pyarrow as pa
+
+    for start in range(0, len(column), TEXTS_AT_A_TIME):
+        yield column.slice(start, TEXTS_AT_A_TIME).cast(pa.large_string()).combine_chunks()
+
+
+def layout(block: pa.LargeStringArray) -> tuple[np.ndarray, Any]:
+    """Return the offsets, (texts + 1,) int64, and the UTF-8 bytes of a block without nulls."""
+    _, offsets, utf8 = block.buffers()
+    return np.frombuffer(offsets, np.int64)[: len(block) + 1], utf8
+
+
+def python_strings(block: pa.LargeStringArray) -> list[str]:
+    """Return the texts of a block without nulls. Invalid UTF-8 becomes U+FFFD."""
+    import pyarrow as pa
+
+    texts = block.cast(pa.large_binary()).to_pylist()
+    return [text.decode("utf-8", "replace") for text in texts]
+
+
+def vectors_column(vectors: np.ndarray, is_null: list[pa.BooleanArray]) -> pa.FixedSizeListArray:
+    """Return vectors, (texts, dim), as a column that shares their memory.
+
+    Args:
+        is_null: Whether each text is null, in consecutive parts.
+    """
+    import pyarrow as pa
+
+    count, dimension = vectors.shape
+    mask = pa.concat_arrays(is_null) if is_null else None
+    if mask is None or not mask.true_count:
+        mask = None
+    numbers = pa.array(vectors.reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(numbers, dimension, mask=mask)
