@@ -13,7 +13,7 @@ from paraphrastic_hf.extras import require
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TEXTS_AT_A_TIME = 65_536  # texts converted together
+TEXTS_AT_A_TIME = 32_768  # texts converted together
 
 
 def holds_arrow(texts: Any) -> bool:
@@ -22,17 +22,19 @@ def holds_arrow(texts: Any) -> bool:
     This includes arrays of pyarrow, series of polars, series of pandas that are not of type
     `object`, and columns of datasets without a transform.
     """
-    is_column = _is_datasets_column(texts) or any(
-        hasattr(texts, f"__arrow_c_{kind}__") for kind in ("stream", "array")
-    )
-    has_objects = getattr(texts, "dtype", None) == object
+    is_column = _is_datasets_column(texts) or _has_arrow_interface(texts)
+    has_objects = str(getattr(texts, "dtype", "")) == "object"
     return is_column and not has_objects and importlib.util.find_spec("pyarrow") is not None
+
+
+def _has_arrow_interface(texts: Any) -> bool:
+    return hasattr(texts, "__arrow_c_stream__") or hasattr(texts, "__arrow_c_array__")
 
 
 def _is_datasets_column(texts: Any) -> bool:
     if type(texts).__module__ != "datasets.arrow_dataset" or type(texts).__name__ != "Column":
         return False
-    return getattr(texts.source, "format", {"type": "custom"})["type"] in (None, "arrow")
+    return getattr(texts.source, "format", {"type": "custom"})["type"] != "custom"
 
 
 def arrow_column(texts: Any) -> pa.ChunkedArray:
@@ -48,9 +50,17 @@ def arrow_column(texts: Any) -> pa.ChunkedArray:
     if _is_datasets_column(texts):
         name = texts.column_name
         texts = texts.source.select_columns([name]).with_format("arrow")[:][name]
+    if not _has_arrow_interface(texts):
+        raise TypeError(f"Texts must be an Arrow column, got {type(texts).__name__}. Use encode")
     if not isinstance(texts, pa.ChunkedArray):
         is_stream = hasattr(texts, "__arrow_c_stream__")
         texts = pa.chunked_array(texts if is_stream else [pa.array(texts)])
+    if pa.types.is_dictionary(texts.type) and pa.types.is_string_view(texts.type.value_type):
+        chunks = [(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in texts.chunks]
+        texts = pa.chunked_array(  # pyarrow cannot decode views
+            [pa.DictionaryArray.from_arrays(*chunk) for chunk in chunks],
+            pa.dictionary(texts.type.index_type, pa.string()),
+        )
     kind = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
     are = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
     if not any(is_kind(kind) for is_kind in are):
@@ -88,9 +98,7 @@ def vectors_column(vectors: np.ndarray, is_null: list[pa.BooleanArray]) -> pa.Fi
     """
     import pyarrow as pa
 
-    count, dimension = vectors.shape
-    mask = pa.concat_arrays(is_null) if is_null else None
-    if mask is None or not mask.true_count:
-        mask = None
-    numbers = pa.array(vectors.reshape(-1))
-    return pa.FixedSizeListArray.from_arrays(numbers, dimension, mask=mask)
+    mask = pa.chunked_array(is_null, pa.bool_()).combine_chunks()
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(vectors.reshape(-1)), vectors.shape[1], mask=mask if mask.true_count else None
+    )

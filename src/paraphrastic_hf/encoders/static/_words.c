@@ -382,8 +382,6 @@ static const Key *look_up(Block *self, const Word *word, const Map **map) {
     return key;
 }
 
-enum { DONE, NO_MEMORY, NO_ROW, NO_TEXT, TOO_LARGE };
-
 static int wait_for(Block *self, size_t text) {
     if (reserve((void **)&self->waiting, &self->waiting_capacity, self->waiting_count + 1,
                 sizeof(size_t)))
@@ -443,8 +441,9 @@ static int mean_group(Block *self, const Range *range, size_t begin, const Rows 
     for (size_t text = 0, from = 0; text < self->ends_count; text++) {
         size_t end = self->ends[text], number = number_of(range, begin + text);
         if (end == SIZE_MAX) continue;
-        if (write_mean(the, self->ids + from, end - from, held - from, &rows->output, number))
-            return TOO_LARGE;
+        int failed =
+            write_mean(the, self->ids + from, end - from, held - from, &rows->output, number);
+        if (failed) return failed;
         if (rows->token_counts) rows->token_counts[number] = (int32_t)(end - from);
         from = end;
     }
@@ -748,7 +747,7 @@ PyDoc_STRVAR(average_doc,
 
 static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     PyObject *ids_object, *ends_object, *table, *out, *result = NULL;
-    int normalize, wrong = 0;
+    int normalize, wrong = 0, failed = DONE;
     if (!PyArg_ParseTuple(arguments, "OOOOp", &ids_object, &ends_object, &table, &out, &normalize))
         return NULL;
     Py_buffer ids_view, ends_view;
@@ -767,13 +766,13 @@ static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     for (size_t i = 0; i < texts; i++)
         wrong |= ends[i] < (i ? ends[i - 1] : 0) || (size_t)ends[i] > count;
     wrong |= (texts ? (size_t)ends[texts - 1] : 0) != count;
-    for (size_t i = 0, from = 0; i < texts && !wrong; from = (size_t)ends[i++])
-        wrong |= write_mean(&rows.averager, ids + from, (size_t)ends[i] - from, count - from,
+    for (size_t i = 0, from = 0; i < texts && !wrong && !failed; from = (size_t)ends[i++])
+        failed = write_mean(&rows.averager, ids + from, (size_t)ends[i] - from, count - from,
                             &rows.output, i);
     Py_END_ALLOW_THREADS
     release_rows(&rows);
     if (wrong) PyErr_SetString(PyExc_ValueError, "an id or an end is out of range");
-    else result = none();
+    else if (!raise_for(failed)) result = none();
 done:
     PyBuffer_Release(&ids_view);
     PyBuffer_Release(&ends_view);
