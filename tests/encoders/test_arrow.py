@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders import arrow
 from paraphrastic_hf.encoders.output import rounded
 from paraphrastic_hf.encoders.static import engine as static
+from paraphrastic_hf.io import arrow
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import HOSTILE, SENTENCES

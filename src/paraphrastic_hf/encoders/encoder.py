@@ -15,14 +15,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
-from paraphrastic_hf.encoders.arrow import (
-    arrow_column,
-    holds_arrow,
-    layout,
-    python_strings,
-    string_blocks,
-    vectors_column,
-)
 from paraphrastic_hf.encoders.languages import languages_kept, languages_of
 from paraphrastic_hf.encoders.means import mean_rows
 from paraphrastic_hf.encoders.output import (
@@ -54,6 +46,14 @@ from paraphrastic_hf.encoders.vectors import (
 )
 from paraphrastic_hf.errors import ModelError, nearest_name, refuse_keywords
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.arrow import (
+    arrow_column,
+    holds_arrow,
+    layout,
+    python_strings,
+    string_blocks,
+    vectors_column,
+)
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
@@ -331,9 +331,11 @@ class SentenceEncoder(HubMixin):
             raise ValueError(
                 f"prompt_name {prompt_name!r} is not supported. Pass the text as `prompt`"
             )
-        chosen: Any = _listed(texts)
-        if holds_arrow(chosen):
-            chosen = _without_nulls(arrow_column(chosen))
+        chosen: Any
+        if not holds_arrow(texts):
+            chosen = _listed(texts)
+        else:
+            chosen = _without_nulls(arrow_column(texts))
             if prompt or apart or self._static is None:
                 chosen = [text for block in string_blocks(chosen) for text in python_strings(block)]
         if prompt:

@@ -1,19 +1,27 @@
-"""Columns of texts in Arrow's layout, as pyarrow, polars, pandas and datasets hold them."""
+"""Columns of texts in Arrow's layout: objects of pyarrow, polars, pandas and datasets, and files.
+
+Files are parquet, Arrow IPC (`.arrow`, `.feather`) and Lance.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paraphrastic_hf.errors import DataError, MissingExtraError
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.pairs import column_place
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXTS_AT_A_TIME = 32_768  # texts converted together
+ARROW_FILES = (".parquet", ".arrow", ".feather", ".lance")
+Batches = Iterator["pa.RecordBatch"]
 
 
 def holds_arrow(texts: Any) -> bool:
@@ -102,3 +110,72 @@ def vectors_column(vectors: np.ndarray, is_null: list[pa.BooleanArray]) -> pa.Fi
     return pa.FixedSizeListArray.from_arrays(
         pa.array(vectors.reshape(-1)), vectors.shape[1], mask=mask if mask.true_count else None
     )
+
+
+def is_arrow_file(path: Path) -> bool:
+    """Return whether `text_blocks` reads a path: a file, or the folder of a Lance dataset."""
+    return path.suffix == ".lance" or (path.suffix in ARROW_FILES and path.is_file())
+
+
+def text_blocks(path: Path, column: str) -> Iterator[pa.LargeStringArray]:
+    """Yield the texts of a column of an Arrow file in blocks. Nulls become empty texts.
+
+    Args:
+        path: Path for which `is_arrow_file` is true.
+        column: Name of the column, or its number from 1.
+
+    Raises:
+        DataError: If the file is damaged, or the column does not exist or does not hold strings.
+        MissingExtraError: If the package that reads the file is not installed.
+    """
+    try:
+        names, read = _open(path)
+        name = names[column_place(names, column, str(path))]
+        for batch in read(name):
+            for block in string_blocks(arrow_column(batch[name])):
+                block.validate(full=True)  # a damaged offset could crash the reader
+                yield block.fill_null("")
+    except (DataError, MissingExtraError):
+        raise
+    except TypeError as error:
+        raise DataError(f"{path} has no text in column {column!r}: {error}") from error
+    except Exception as error:  # pyarrow and lance raise many kinds
+        raise DataError(f"{path} is damaged: {error}") from error
+
+
+def blank_texts(block: pa.LargeStringArray) -> list[int]:
+    """Return the indices of texts that are empty or white space."""
+    import pyarrow.compute as pc
+
+    rows: list[int] = pc.indices_nonzero(pc.equal(pc.utf8_trim_whitespace(block), "")).to_pylist()
+    return rows
+
+
+def _open(path: Path) -> tuple[Sequence[str], Callable[[str], Batches]]:
+    """Return the column names of an Arrow file, and a function that reads a column in batches."""
+    require("data", "pyarrow", what=f"reading {path}")
+    if path.suffix == ".lance":
+        require("lance", "lance", what=f"reading {path}")
+        import lance
+
+        dataset = lance.dataset(str(path))
+        return dataset.schema.names, lambda name: dataset.to_batches(
+            columns=[name], batch_size=TEXTS_AT_A_TIME
+        )
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        file = pq.ParquetFile(path)
+        return file.schema_arrow.names, lambda name: file.iter_batches(
+            TEXTS_AT_A_TIME, columns=[name]
+        )
+    import pyarrow as pa
+
+    source = pa.memory_map(str(path))
+    try:
+        reader = pa.ipc.open_file(source)
+    except pa.ArrowInvalid:  # the format of `datasets`, which cannot be read at random
+        source.seek(0)
+        stream = pa.ipc.open_stream(source)
+        return stream.schema.names, lambda _: iter(stream)
+    return reader.schema.names, lambda _: map(reader.get_batch, range(reader.num_record_batches))
