@@ -220,13 +220,13 @@ class StaticEncoder:
             array([[1. , 0. ],
                    [0.5, 0.5]], dtype=float16)
         """
-        texts, rest = (offsets, utf8), (table, output, normalize_embeddings)
+        rest = table, output, normalize_embeddings
 
         def mean(block: Block, start: int, stop: int) -> None:
-            block.mean_arrow(*texts, start, stop, *rest)
+            block.mean_arrow(offsets, utf8, start, stop, *rest)
 
         def answer(block: Block, counts: np.ndarray, ids: np.ndarray) -> None:
-            block.answer_arrow(*texts, counts, ids, *rest)
+            block.answer_arrow(offsets, utf8, counts, ids, *rest)
 
         self._encode(len(output), mean, answer)
 
