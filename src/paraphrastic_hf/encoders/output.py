@@ -77,9 +77,9 @@ def rounded(vectors: np.ndarray, dtype: str) -> np.ndarray:
         ValueError: If a number is too large for float16.
 
     Example:
-        >>> rounded(np.array([[0.5, -1.0], [0.02, 0.01]], np.float32), "int8")
+        >>> rounded(np.array([[0.5, -1.0], [0.02, 0.015]], np.float32), "int8")
         array([[  64, -127],
-               [ 127,   64]], dtype=int8)
+               [ 127,   95]], dtype=int8)
     """
     if dtype == "int8":
         return packed(vectors, dtype)[:, :-SCALE_BYTES]
