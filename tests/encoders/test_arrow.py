@@ -191,8 +191,10 @@ def test_wrong_options_are_refused(encoder: SentenceEncoder) -> None:
 
 
 def test_encode_refuses_a_null(encoder: SentenceEncoder) -> None:
-    with pytest.raises(TypeError, match=r"texts\[1\]"):
-        encoder.encode(pa.array(["a", None]))
+    values = pa.array(["a", None])
+    for texts in (values, pa.DictionaryArray.from_arrays(pa.array([0, 1]), values)):
+        with pytest.raises(TypeError, match=r"texts\[1\]"):
+            encoder.encode(texts)
 
 
 @pytest.mark.parametrize(("dtype", "number"), [("float16", 65_520), ("int8", 3e38)])

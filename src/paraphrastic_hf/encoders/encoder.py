@@ -373,8 +373,8 @@ class SentenceEncoder(HubMixin):
         """Return the embeddings of an Arrow column of texts as an Arrow column.
 
         Averaging models read the UTF-8 bytes in C, without Python strings and torch. `encode`
-        returns the same numbers. Texts are converted in blocks, so that memory beyond the output
-        stays below 100 MB.
+        returns the same numbers. Texts are read in blocks of 16,384, so memory grows only with the
+        output.
 
         Args:
             array: Array or chunked array of `string`, `large_string` or `string_view`, possibly
@@ -924,6 +924,8 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
 
 
 def _without_nulls(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if hasattr(column.type, "value_type"):  # a dictionary may contain null
+        column = column.cast("large_string")
     if column.null_count:
         row = column.is_null().index(True).as_py()
         raise TypeError(f"texts[{row}] must be a string, got None")

@@ -19,7 +19,7 @@ from paraphrastic_hf.io.pairs import column_place
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TEXTS_AT_A_TIME = 32_768  # texts converted together
+TEXTS_AT_A_TIME = 16_384  # texts converted together
 ARROW_FILES = (".parquet", ".arrow", ".feather", ".lance")
 Batches = Iterator["pa.RecordBatch"]
 
