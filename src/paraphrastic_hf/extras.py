@@ -19,6 +19,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # import names of the packages of each e
     "metric": ("evaluate",),
     "all": ("sentence_transformers",),
     "mining": ("faiss",),
+    "export": ("onnx",),
     "languages": ("lang2vec",),
     "compare": ("sacrebleu", "nltk"),
     "mteb": ("mteb",),
