@@ -81,7 +81,7 @@ def averaging_graph(numbers: np.ndarray) -> onnx.ModelProto:
         values |= {"start": np.array([0]), "dim": np.array([width(numbers)]), "last": np.array([2])}
     model = parser.parse_model(GRAPH.format(dim=width(numbers), rows=rows))
     model.graph.initializer.extend(
-        numpy_helper.from_array(np.ascontiguousarray(value).reshape(np.shape(value)), name)
+        numpy_helper.from_array(np.asarray(value, order="C"), name)
         for name, value in values.items()
     )
     return model

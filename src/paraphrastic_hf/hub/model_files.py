@@ -208,9 +208,8 @@ def _add_code(output: Path) -> None:
 def _add_copies(directory: Path, output: Path, formats: Sequence[str]) -> None:
     if unknown := [name for name in formats if name not in COPIES]:
         raise PublishError(f"Unknown copy {unknown[0]!r}. {nearest_name(unknown[0], COPIES)}")
-    encoder = SentenceEncoder.from_pretrained(directory) if formats else None
     for name in formats:
-        COPIES[name](encoder, output / name)
+        COPIES[name](SentenceEncoder.from_pretrained(directory), output / name)
 
 
 def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) -> None:

@@ -16,7 +16,7 @@ class ParaphrasticTextEmbedder:
         self.model = model
         self._encoder = SentenceEncoder.from_pretrained(model)
 
-    @component.output_types(embedding=list[float])
+    @component.output_types(embedding=list[float])  # type: ignore[untyped-decorator]
     def run(self, text: str) -> dict[str, Any]:
         return {"embedding": self._encoder.encode(text, normalize_embeddings=True).tolist()}
 
@@ -29,7 +29,7 @@ class ParaphrasticDocumentEmbedder:
         self.model = model
         self._encoder = SentenceEncoder.from_pretrained(model)
 
-    @component.output_types(documents=list[Document])
+    @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
     def run(self, documents: list[Document]) -> dict[str, Any]:
         texts = [document.content or "" for document in documents]
         vectors = self._encoder.encode(texts, normalize_embeddings=True).tolist()
