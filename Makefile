@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 # What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
-.PHONY: help install demo test test-slow docs check format test-datasets3 test-gpu test-sanitized test-damaged test-attack test-ray
+.PHONY: help install demo test test-slow docs check format test-datasets3 test-gpu test-sanitized test-damaged test-attack test-ray test-integrations
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -57,6 +57,13 @@ test-attack: install  ## every command that writes: killed, on a full disk, two 
 
 test-ray: install  ## corpora made by a Ray cluster of two nodes on this machine (`pip install ray`)
 	$(BIN)/python -m tests.robustness.ray_cluster
+
+test-integrations:  ## exports and classes for other libraries, with the real ones, in an environment of their own
+	$(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/python $(PIP_INSTALL) "$(TORCH)" --editable ".[all,export]" pytest hypothesis markdown-it-py \
+		model2vec onnxruntime langchain-core llama-index-core haystack-ai chromadb lancedb txtai bertopic keybert polars duckdb spacy
+	npm install --prefix .venv-integrations --ignore-scripts --silent @huggingface/transformers
+	.venv-integrations/bin/python -m pytest tests/integrations tests/encoders/test_export.py tests/hub/test_copies.py
 
 check: install  ## what CI runs: format, lint, types, tests (they build the site), and the built wheel on its own
 	$(BIN)/ruff format --check .

@@ -15,6 +15,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # import names of the packages of each e
     "all": ("sentence_transformers",),
     "mining": ("faiss",),
     "lance": ("lance",),
+    "export": ("onnx",),
     "languages": ("lang2vec",),
     "compare": ("sacrebleu", "nltk"),
     "mteb": ("mteb",),

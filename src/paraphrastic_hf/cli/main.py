@@ -50,6 +50,10 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
             "fewer bytes or dimensions",
             "Write a smaller copy of an averaging model: fewer bytes or fewer dimensions.",
         ),
+        "export": (
+            "formats of other libraries",
+            "Write an encoder in the format of sentence-transformers, model2vec or ONNX.",
+        ),
         "convert": (
             "import released models",
             "Convert released word vectors or checkpoints of the papers to a model directory.",

@@ -33,7 +33,7 @@ examples:
   paraphrastic publish model runs/mine me/mine --source-license mine.tsv=cc-by-4.0 --dry-run look
   paraphrastic publish model runs/mine me/mine --source-license mine.tsv=cc-by-4.0
   paraphrastic publish model runs/mine me/mine --private --message "Longer training"
-  paraphrastic publish model english me/english --evaluation scores
+  paraphrastic publish model english me/english --evaluation scores --copies onnx
   paraphrastic publish dataset sts17-parquet me/sts17 --pull-request
   paraphrastic publish metric simile me/simile
   paraphrastic publish space hub_cards/spaces/paraphrastic me/paraphrastic"""
@@ -102,6 +102,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         of_model.add_argument(option, nargs="+", default=[], metavar=metavar, help=what)
     of_model.add_argument(
+        "--copies",
+        nargs="+",
+        default=[],
+        choices=("model2vec", "onnx"),
+        help="copies for other libraries beside the model: model2vec/ and onnx/ (transformers.js). "
+        "Averaging models only",
+    )
+    of_model.add_argument(
         "--card",
         metavar="FILE",
         help="card to upload (default: generated from the training record)",
@@ -169,6 +177,7 @@ def _details(arguments: argparse.Namespace) -> dict[str, Any]:
         "languages": arguments.languages,
         "base_model": arguments.base_model,
         "datasets": arguments.datasets,
+        "copies": arguments.copies,
         "card": arguments.card,
         "hide_paths": arguments.hide_paths,
         "allow_code": arguments.allow_code,

@@ -51,6 +51,7 @@ TASKS = {
 }
 WORDS = {"sentencepiece": "word pieces", "word": "words"}  # tokens that do not span words
 TOKENS = {**WORDS, "char": "characters", "char_ngram": "character n-grams"}
+COPY_TAGS = {"model2vec": ["model2vec"], "onnx": ["onnx", "transformers.js"]}
 # Checkpoint selection of contrastive runs, by the development set of the recipe.
 BEST = "This checkpoint scored best on"
 SELECTION = {
@@ -182,6 +183,7 @@ def render(
     languages: Sequence[str] = (),
     base_model: Sequence[str] = (),
     datasets: Sequence[str] = (),
+    copies: Sequence[str] = (),
     command: str | None = None,
     is_packaged: bool = False,
 ) -> str:
@@ -197,6 +199,7 @@ def render(
         languages: Language codes (default: languages of the recipe).
         base_model: Hub names of the models that training started from (default: from the recipe).
         datasets: Hub names of the training data.
+        copies: Formats of copies beside the model: `model2vec`, `onnx`.
         command: Training command (default: `paraphrastic train` with the saved recipe).
         is_packaged: Whether the code examples load a packaged model.
     """
@@ -217,8 +220,16 @@ def render(
         title=title,
         model=json.dumps(repository or trained.name, ensure_ascii=False),
         front=_front(
-            trained, title, license, languages, figures, base_model or trained.bases, datasets
+            trained,
+            title,
+            license,
+            languages,
+            figures,
+            base_model or trained.bases,
+            datasets,
+            [tag for name in copies for tag in COPY_TAGS[name]],
         ),
+        copies=copies,
         summary=summary or about,
         note=note,
         comparison="\n".join(_comparison(trained.name, suites, size)),
@@ -276,6 +287,7 @@ def _front(
     figures: Sequence[EvalResult],
     base_model: Sequence[str],
     datasets: Sequence[str],
+    tags: Sequence[str],
 ) -> str:
     from huggingface_hub import ModelCardData
 
@@ -296,7 +308,7 @@ def _front(
         language=list(languages) or trained.languages or None,
         library_name=library,
         pipeline_tag=task,
-        tags=["paraphrastic", *["static-embedding"] * trained.is_stock, library],
+        tags=["paraphrastic", *["static-embedding"] * trained.is_stock, library, *tags],
         base_model=list(base_model) or None,
         datasets=list(datasets) or None,
         **index,

@@ -13,9 +13,11 @@ import yaml
 from huggingface_hub import EvalResult
 
 from paraphrastic_hf.config.recipe import read_mapping
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.export import COPIES
 from paraphrastic_hf.encoders.push import CARD
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
-from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.errors import PublishError, nearest_name
 from paraphrastic_hf.evaluation.report import plot_headline
 from paraphrastic_hf.generation.templates import TEMPLATES
 from paraphrastic_hf.hub.cards import render, write_card
@@ -50,7 +52,7 @@ FILES = (
 WRITTEN = re.compile(r"paraphrastic_(layers|losses|models|text)_\w+\.py")
 RECORDS = ("recipe.yaml", "run.json", PICTURE)
 # Files of an earlier version of a model, deleted from its repository.
-STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
+STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE, *(f"{name}/*" for name in COPIES))
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class ModelDetails:
         base_model: Hub names of the models that training started from (default: `start` of the
             recipe).
         datasets: Hub names of the training data.
+        copies: Formats of copies beside the model, `model2vec` or `onnx`, each in a folder of its
+            own.
         card: Card to upload instead of the generated card.
         hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
             By default absolute paths are rejected.
@@ -83,6 +87,7 @@ class ModelDetails:
     languages: Sequence[str] = ()
     base_model: Sequence[str] = ()
     datasets: Sequence[str] = ()
+    copies: Sequence[str] = ()
     card: str | Path | None = None
     hide_paths: bool = False
     allow_code: bool = False
@@ -106,6 +111,7 @@ def gather_model(
     found = figures(trained, suites)
     _copy_model(trained.directory, output, allow_code=details.allow_code)
     _add_code(output)
+    _add_copies(trained.directory, output, details.copies)
     if details.hide_paths:
         _hide_paths(output)
     for name, text in result_files(suites).items():
@@ -128,6 +134,7 @@ def gather_model(
         languages=languages,
         base_model=details.base_model,
         datasets=details.datasets,
+        copies=details.copies,
     )
     write_card(output, card)
     return list(STALE)
@@ -190,6 +197,13 @@ def _add_code(output: Path) -> None:
     known |= dict.fromkeys((model.auto_class, *model.further_auto_classes), code)
     written = read_json(output / "config.json")
     write_json(output / "config.json", {**written, "auto_map": known})
+
+
+def _add_copies(directory: Path, output: Path, formats: Sequence[str]) -> None:
+    if unknown := [name for name in formats if name not in COPIES]:
+        raise PublishError(f"Unknown copy {unknown[0]!r}. {nearest_name(unknown[0], COPIES)}")
+    for name in formats:
+        COPIES[name](SentenceEncoder.from_pretrained(directory), output / name)
 
 
 def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) -> None:

@@ -215,10 +215,10 @@ def _write_down(remote: Remote, target: Path) -> None:
     )
 
 
-# Training records, and weights for other frameworks.
+# Training records, and copies for other frameworks.
 IGNORED = [
     *("checkpoints/*", "logs/*", "work/*"),
-    *("*.h5", "*.msgpack", "*.ot", "*.tflite", "*.onnx", "onnx/*", "openvino/*"),
+    *("*.h5", "*.msgpack", "*.ot", "*.tflite", "*.onnx", "onnx/*", "openvino/*", "model2vec/*"),
 ]
 
 

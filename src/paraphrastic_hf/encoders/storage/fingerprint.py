@@ -46,10 +46,10 @@ BOOKKEEPING = (
 )
 # averaging classes: table and tokenizer alone determine their embeddings
 MEANS = ("AveragingModel", "StaticEmbedding")
-# files that do not affect the model: cards, plots, training records
+# files outside the model: cards, plots, training records, copies for other libraries
 BESIDE = (
     *(".*", "*.md", "*.png", "*.html", "*.log", "*.part", "*.yaml"),
-    *("LICENSE*", "run.json", "train*"),
+    *("LICENSE*", "run.json", "train*", "model2vec", "onnx"),
 )
 STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_length")
 

@@ -1,0 +1,33 @@
+"""LanceDB. Importing this module registers `paraphrastic`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lancedb.embeddings import TextEmbeddingFunction, register
+from pydantic import PrivateAttr
+
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+
+
+@register("paraphrastic")  # type: ignore[untyped-decorator]
+class ParaphrasticEmbeddings(TextEmbeddingFunction):
+    """Embedding function of a LanceDB table.
+
+    Attributes:
+        name: Model directory, packaged model or Hub repository.
+    """
+
+    name: str = "english"
+    _encoder: Any = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self._encoder = SentenceEncoder.from_pretrained(self.name)
+
+    def generate_embeddings(self, texts: Any, *_: Any, **options: Any) -> list[list[float]]:
+        vectors = self._encoder.encode(list(texts), normalize_embeddings=True)
+        return vectors.tolist()  # type: ignore[no-any-return]
+
+    def ndims(self) -> int:
+        return int(self._encoder.dimension)

@@ -1,0 +1,25 @@
+"""LangChain."""
+
+from __future__ import annotations
+
+from langchain_core.embeddings import Embeddings
+
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+
+
+class ParaphrasticEmbeddings(Embeddings):
+    """Embedding model for LangChain's vector stores and retrievers.
+
+    Args:
+        model: Model directory, packaged model or Hub repository.
+    """
+
+    def __init__(self, model: str = "english") -> None:
+        self.encoder = SentenceEncoder.from_pretrained(model)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self.encoder.encode(texts, normalize_embeddings=True).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]

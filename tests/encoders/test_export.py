@@ -1,0 +1,142 @@
+"""Exports of encoders to model2vec, ONNX and sentence-transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer
+
+from paraphrastic_hf import RecurrentConfig, RecurrentModel, SentenceEncoder
+from paraphrastic_hf.encoders.export import FORMATS, export
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.cli.conftest import Run, run  # noqa: F401
+from tests.texts import SENTENCES
+
+TEXTS = [*SENTENCES, "", "  \n", "<pad> <unk>", "\u2581", "\U000f0041", "猫 xyzzy", "a" * 200]
+KINDS = ["subword", "word", "char"]
+ATOL = 1e-5  # other libraries sum in float32
+
+
+def encoder_of(tokenizer: TextTokenizer, dimension: int = 7) -> SentenceEncoder:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(tokenizer.vocab_size, dimension)).astype(np.float32)
+    return SentenceEncoder.from_table(table, tokenizer, name="random")
+
+
+@pytest.fixture(params=KINDS)
+def encoder(request: pytest.FixtureRequest, sentences: list[str]) -> SentenceEncoder:
+    if request.param == "char":
+        return encoder_of(CharTokenizer.train(sentences[:20], vocab_size=40))
+    return encoder_of(request.getfixturevalue(request.param))
+
+
+def onnx_vectors(folder: Path, name: str, texts: list[str]) -> list[np.ndarray]:
+    """Run a graph by the reference implementation. Return its two outputs."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_padding(pad_id=0, pad_token="<pad>")
+    batch = tokenizer.encode_batch(texts)
+    graph = onnx.load(folder / "onnx" / f"{name}.onnx")
+    onnx.checker.check_model(graph, full_check=True)
+    inputs = {
+        "input_ids": np.array([text.ids for text in batch], np.int64),
+        "attention_mask": np.array([text.attention_mask for text in batch], np.int64),
+    }
+    return ReferenceEvaluator(graph).run(None, inputs)  # type: ignore[return-value]
+
+
+def test_model2vec_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Path) -> None:
+    model2vec = pytest.importorskip("model2vec", reason="model2vec is not installed")
+    export(encoder, "model2vec", tmp_path / "copy")
+    stock = model2vec.StaticModel.from_pretrained(tmp_path / "copy")
+    for unit in (False, True):
+        expected = encoder.encode(TEXTS, normalize_embeddings=unit)
+        np.testing.assert_allclose(stock.encode(TEXTS, normalize=unit), expected, atol=ATOL)
+
+
+def test_the_graph_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    export(encoder, "onnx", tmp_path / "copy")
+    tokens, vectors = onnx_vectors(tmp_path / "copy", "model", TEXTS)
+    np.testing.assert_allclose(vectors, encoder.encode(TEXTS), atol=ATOL)
+    assert tokens.shape[::2] == vectors.shape
+    alone = onnx_vectors(tmp_path / "copy", "model", [""])[1]
+    np.testing.assert_array_equal(alone, np.zeros((1, 7)))
+
+
+@pytest.mark.parametrize("precision", ["int4", "int8"])
+@pytest.mark.parametrize("dimension", [6, 7])
+def test_the_quantized_graph_rounds_as_little_as_the_table(
+    precision: str, dimension: int, word: WordTokenizer, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    rounded = encoder_of(word, dimension).with_precision(precision)
+    export(rounded, "onnx", tmp_path / "copy")
+    _, vectors = onnx_vectors(tmp_path / "copy", "model_quantized", TEXTS)
+    # int8 rows are rounded again, to steps that differ in the last digit
+    np.testing.assert_allclose(vectors, rounded.encode(TEXTS), atol=ATOL)
+
+
+def test_sentence_transformers_gives_the_same_vectors(
+    encoder: SentenceEncoder, tmp_path: Path
+) -> None:
+    export(encoder, "sentence-transformers", tmp_path / "copy")
+    stock = SentenceTransformer(str(tmp_path / "copy"), device="cpu")
+    np.testing.assert_allclose(stock.encode(TEXTS), encoder.encode(TEXTS), atol=ATOL)
+
+
+def inexpressible(kind: str, request: pytest.FixtureRequest) -> SentenceEncoder:
+    word: WordTokenizer = request.getfixturevalue("word")
+    if kind == "marks":
+        return encoder_of(MarkedTokenizer(word, "both"))
+    if kind == "recurrent":
+        model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
+        return SentenceEncoder(model.eval(), word)
+    char_ngram: CharNgramTokenizer = request.getfixturevalue("char_ngram")
+    return encoder_of(char_ngram)
+
+
+@pytest.mark.parametrize("kind", ["marks", "recurrent", "n-grams"])
+@pytest.mark.parametrize("to", ["model2vec", "onnx"])
+def test_what_a_format_cannot_express_is_refused(
+    kind: str, to: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match=to):
+        export(inexpressible(kind, request), to, tmp_path / "copy")
+    assert not any(tmp_path.iterdir())
+
+
+def test_model2vec_refuses_vectors_of_unknown_tokens(sentences: list[str], tmp_path: Path) -> None:
+    kept = WordTokenizer.train(sentences, vocab_size=50, keep_unknown=True)
+    with pytest.raises(ModelError, match="model2vec"):
+        export(encoder_of(kept), "model2vec", tmp_path / "copy")
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_unknown_format_is_named(word: WordTokenizer, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="onxx"):
+        export(encoder_of(word), "onxx", tmp_path / "copy")
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_the_command_writes_a_new_folder(
+    to: str,
+    run: Run,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    if to == "onnx":
+        pytest.importorskip("onnx", reason="onnx is not installed")
+    command = ["export", "tiny", "--to", to, "--dimension", "8", "--output", tmp_path / "copy"]
+    assert str(tmp_path / "copy") in run(*command).out
+    assert (tmp_path / "copy" / "tokenizer.json").is_file()
+    assert str(tmp_path / "copy") in run(*command, status=2).err
