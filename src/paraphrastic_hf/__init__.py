@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.generation.translate import Translator
     from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
     from paraphrastic_hf.metrics.scorer import SimileScorer
+    from paraphrastic_hf.mining.alignment import align
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
     from paraphrastic_hf.models.encoders.char_cnn import CharCnnConfig, CharCnnModel
@@ -69,6 +70,7 @@ _MODULES = {  # public names by module
     "generation.translate": "Translator",
     "generation.writing": "GeneratedText GenerationOptions",
     "metrics.scorer": "SimileScorer",
+    "mining.alignment": "align",
     "mining.bitext": "mine",
     "models.encoders.averaging": "AveragingConfig AveragingModel",
     "models.encoders.char_cnn": "CharCnnConfig CharCnnModel",
@@ -152,6 +154,7 @@ __all__ = [
     "Translator",
     "WeightedConfig",
     "WeightedModel",
+    "align",
     "evaluate",
     "evaluate_pairs",
     "load_dataset",

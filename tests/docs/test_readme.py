@@ -30,8 +30,8 @@ from tests.evaluation.sts_files import write_sts
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
 ORDER = (  # guides that use outputs of others come later
-    *("train", "use", "generate", "translate", "score", "evaluate", "mine", "corpora", "convert"),
-    *("publish", "space"),
+    *("train", "use", "generate", "translate", "score", "evaluate", "mine", "align", "corpora"),
+    *("convert", "publish", "space"),
 )
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")

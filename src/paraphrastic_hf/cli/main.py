@@ -121,6 +121,10 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
             "find parallel sentences",
             "Find the sentences of two files that are translations or paraphrases.",
         ),
+        "align": (
+            "align a text and its translation",
+            "Align the sentences of a document with those of its translation, in order.",
+        ),
     },
     "publish": {
         "publish": (

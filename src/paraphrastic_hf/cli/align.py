@@ -1,0 +1,188 @@
+"""`paraphrastic align MODEL SRC.txt TGT.txt`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import IO, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from paraphrastic_hf.cli.shared.lines import (
+    add_bad_lines,
+    add_json_option,
+    check_inputs,
+    check_output,
+    dump_json,
+    open_output,
+    tell_if_empty,
+)
+from paraphrastic_hf.cli.shared.options import MODEL, add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.parser import Parser
+from paraphrastic_hf.errors import DataError, counted
+
+FORMATS = ("tsv", "tmx", "vecalign")
+EPILOG = """\
+Sentences of both files must be in the same order, as in a document and its translation. Use `mine`
+for sentences in any order. Blank lines are skipped.
+
+formats:
+  tsv       score, source and target, tab-separated, for each group with a translation
+  tmx       the same groups as translation units of TMX 1.4. Requires --languages
+  vecalign  line numbers of all groups, from 0, and 1 - cosine: [3]:[3, 4]:0.2
+
+examples:
+  paraphrastic align multilingual de.txt en.txt --output pairs.tsv --threshold 0.5
+  paraphrastic align multilingual de.txt en.txt --output pairs.tmx --format tmx --languages de en"""
+
+
+def configure(parser: Parser) -> None:
+    option = parser.add_argument
+    option("model", help=MODEL)
+    option("source", help="file with one sentence per line, in document order, or -")
+    option("target", help="file of the translation, in the same format")
+    option("--output", default="-", metavar="FILE", help="file to write (default: print)")
+    option("--format", choices=FORMATS, default="tsv", help="format of the output (default: tsv)")
+    option(
+        "--threshold",
+        type=float,
+        default=-1.0,
+        help="lowest cosine of a group that tsv and tmx keep, -1 to 1 (default: keep all)",
+    )
+    option(
+        "--max-sentences",
+        type=int,
+        default=5,
+        metavar="N",
+        help="maximum number of sentences in a group, both sides together (default: 5)",
+    )
+    option(
+        "--skip-cost",
+        type=float,
+        default=0.55,
+        metavar="COST",
+        help="cost of a sentence without a translation, where a random pair costs 1. Lower values "
+        "leave out more sentences (default: 0.55)",
+    )
+    option("--languages", nargs=2, metavar=("SRC", "TGT"), help="tmx: codes such as de en")
+    add_json_option(
+        parser, "an object per group with score, source, target, source_lines and target_lines"
+    )
+    add_bad_lines(parser)
+    add_encoder_options(parser)
+
+
+class Lines(NamedTuple):
+    """The sentences of a file and their line numbers, from 0."""
+
+    texts: list[str]
+    numbers: list[int]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    check_inputs(arguments.source, arguments.target)
+    check_output(arguments.output)
+    if arguments.format == "tmx" and arguments.languages is None:
+        raise DataError("--format tmx requires --languages, such as --languages de en")
+    if math.isnan(arguments.threshold):
+        raise DataError("--threshold must be a number, got nan")
+    from paraphrastic_hf.mining.alignment import align
+
+    encoder = named_encoder(arguments)
+    source, target = (
+        read_lines(path, arguments.bad_lines) for path in (arguments.source, arguments.target)
+    )
+    groups = align(
+        source.texts,
+        target.texts,
+        encoder,
+        max_sentences=arguments.max_sentences,
+        skip_cost=arguments.skip_cost,
+    )
+    paired = [group for group in groups if group.source and group.target]
+    kept = [group for group in paired if group.score >= arguments.threshold]
+    with open_output(arguments.output) as file:
+        if arguments.json:
+            for group in groups:
+                dump_json(
+                    {
+                        "score": group.score,
+                        "source": [source.texts[i] for i in group.source],
+                        "target": [target.texts[j] for j in group.target],
+                        "source_lines": [source.numbers[i] + 1 for i in group.source],
+                        "target_lines": [target.numbers[j] + 1 for j in group.target],
+                    },
+                    file,
+                    indent=None,
+                )
+        elif arguments.format == "vecalign":
+            for group in groups:
+                rows = [source.numbers[i] for i in group.source]
+                columns = [target.numbers[j] for j in group.target]
+                file.write(f"{rows}:{columns}:{1 - group.score:.6f}\n")
+        else:
+            pairs = (
+                (group.score, joined(source, group.source), joined(target, group.target))
+                for group in kept
+            )
+            if arguments.format == "tmx":
+                write_tmx(pairs, file, arguments.languages)
+            else:
+                write_tsv(pairs, file)
+    for path, side in ((arguments.source, source), (arguments.target, target)):
+        tell_if_empty(path, len(side.texts), "pair")
+    left = [
+        len(side.texts) - sum(len(group[number]) for group in paired)
+        for number, side in enumerate((source, target))
+    ]
+    print(
+        f"{counted(len(kept), 'pair')} from {len(source.texts):,} and {len(target.texts):,} "
+        f"sentences; without a translation: {left[0]:,} and {left[1]:,}",
+        file=sys.stderr,
+    )
+
+
+def read_lines(path: str, bad_lines: str) -> Lines:
+    from paraphrastic_hf.io.blocks import is_blank, read_blocks
+
+    lines = [line for block in read_blocks(path, bad_lines=bad_lines) for line in block]
+    numbers = [number for number, line in enumerate(lines) if not is_blank(line)]
+    return Lines([lines[number].strip() for number in numbers], numbers)
+
+
+def joined(lines: Lines, chosen: range) -> str:
+    return " ".join(lines.texts[number] for number in chosen)
+
+
+Pairs = Iterator[tuple[float, str, str]]
+
+
+def write_tsv(pairs: Pairs, file: IO[str]) -> None:
+    from paraphrastic_hf.io.files import tsv_line
+
+    for score, *texts in pairs:
+        file.write(tsv_line(f"{score:.6f}", *texts))
+
+
+def write_tmx(pairs: Pairs, file: IO[str], languages: Sequence[str]) -> None:
+    from paraphrastic_hf import __version__
+
+    file.write(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n<header '
+        f'creationtool="paraphrastic" creationtoolversion="{__version__}" segtype="sentence" '
+        f'o-tmf="text" adminlang="en" srclang={quoteattr(languages[0])} datatype="plaintext"/>\n'
+        "<body>\n"
+    )
+    for score, *texts in pairs:
+        sides = "".join(
+            f"<tuv xml:lang={quoteattr(code)}><seg>{escape(xml_text(text))}</seg></tuv>"
+            for code, text in zip(languages, texts, strict=True)
+        )
+        file.write(f'<tu><prop type="score">{score:.6f}</prop>{sides}</tu>\n')
+    file.write("</body>\n</tmx>\n")
+
+
+def xml_text(text: str) -> str:
+    """Replace control characters, which XML 1.0 does not allow, by U+FFFD."""
+    return "".join(char if char >= " " or char in "\t\n\r" else "\ufffd" for char in text)
