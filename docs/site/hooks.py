@@ -82,7 +82,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         page.meta["search"] = {"exclude": True}
     elif path.startswith(BOOSTED):
         page.meta["search"] = {"boost": 8}
-    folder = posixpath.dirname(page.file.src_uri)
+    if path.startswith("cli/") and "\n## " not in markdown:
+        page.meta["hide"] = ["toc"]  # an empty one takes the width of 100 columns
+    folder = posixpath.dirname(path)
 
     def whole(match: re.Match[str]) -> str:
         link = match[1].rstrip("/")
@@ -213,7 +215,7 @@ def command_pages() -> dict[str, str]:
     from paraphrastic_hf.cli.main import COMMANDS, build_parser
 
     result = {}
-    with patch.dict(os.environ, {"COLUMNS": "96", "NO_COLOR": "1"}):
+    with patch.dict(os.environ, {"COLUMNS": "92", "NO_COLOR": "1"}):
         for name, summary in COMMANDS.items():
             parser = next(_subparsers(build_parser([name])))[1][name]
             parts = [f"# {name}", "", summary.replace("\n", " "), "", *_help(parser)]

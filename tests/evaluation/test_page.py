@@ -9,7 +9,13 @@ import pytest
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.page import merge, page_html, page_markdown
+from paraphrastic_hf.evaluation.page import (
+    merge,
+    page_html,
+    page_markdown,
+    read_figures,
+    write_page,
+)
 
 
 def write(folder: Path, model: str, suite: str = "sts", **headline: float) -> Path:
@@ -71,9 +77,35 @@ def test_the_table_has_the_columns_of_all_models(tmp_path: Path) -> None:
     ]
     assert ["g n", "1,234", "1.3"] in page.rows
     markdown = page_markdown([section], "Page")
-    assert "| peer |  | **10.3** | **3.0** |" in markdown
+    assert "| peer |  | **10.3** | 3.0 |" in markdown  # a single figure is never bold
     assert r"* Skipped, late: no \| data" in markdown
     assert "thesis <SP>" not in markdown
+
+
+def test_the_best_figure_is_bold_even_if_published(tmp_path: Path) -> None:
+    (section,) = merge([write(tmp_path / "1", "ours", a=49.9), write(tmp_path / "2", "peer", a=50)])
+    rows = section.tables()[2:]
+    assert rows == ["| ours | 49.9 |", "| peer | **50.0** |", "| thesis &lt;SP> | **50.0** |"]
+
+
+@pytest.mark.parametrize("number", [1, 6, 7, 13])
+def test_wide_tables_are_split(tmp_path: Path, number: int) -> None:
+    headline = {f"f{figure}": float(figure) for figure in range(number)}
+    (section,) = merge([write(tmp_path / "1", "ours", **headline)])
+    lines = section.tables()
+    heads = [lines[at - 1] for at, line in enumerate(lines) if line.startswith("|---")]
+    names = [head.split(" | ")[1:] for head in heads]
+    assert [name.strip(" |") for each in names for name in each] == list(headline)
+    assert max(map(len, names)) <= 6
+    assert max(map(len, names)) - min(map(len, names)) <= len(names)
+    assert len([line for line in lines if line.startswith("| thesis")]) == 0  # it has no f0
+
+
+def test_the_figures_are_read_back(tmp_path: Path) -> None:
+    written = [merge([write(tmp_path / "1", "ours", a=60.04, b=1_234_567.0)])[0]]
+    write_page(written, tmp_path / "page")
+    read = read_figures(tmp_path / "page" / "results.tsv")["sts"]
+    assert read.tables() == written[0].tables()
 
 
 def test_a_skipped_task_is_listed_once_without_folders(tmp_path: Path) -> None:
@@ -94,7 +126,6 @@ def test_suites_are_in_order_and_invalid_folders_are_refused(tmp_path: Path) -> 
     for suite in ("wmt-da", "unheard", "sts"):
         write(one, "ours", suite, a=60.0)
     assert [section.name for section in merge([one])] == ["sts", "wmt-da", "unheard"]
-    assert "**60.0**" not in page_markdown(merge([one]), "Page")  # a single model is never bold
     for folders in ([one, write(tmp_path / "2", "ours", a=1.0)], [tmp_path]):
         with pytest.raises(DataError):
             merge(folders)
@@ -107,5 +138,5 @@ def test_the_command_writes_both_files(tmp_path: Path, capsys: pytest.CaptureFix
     write(tmp_path / "1", "ours", a=-5.0)
     output = tmp_path / "page"
     assert main(["report", str(tmp_path / "1"), "--output", str(output)]) == 0
-    assert {path.name for path in output.iterdir()} == {"report.html", "report.md"}
+    assert {path.name for path in output.iterdir()} == {"report.html", "report.md", "results.tsv"}
     assert "data:image/png;base64," in (output / "report.html").read_text()

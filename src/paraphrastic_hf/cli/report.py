@@ -20,7 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folders that `paraphrastic evaluate --output` wrote",
     )
     parser.add_argument(
-        "--output", required=True, metavar="DIR", help="folder of report.html and report.md"
+        "--output",
+        required=True,
+        metavar="DIR",
+        help="folder of report.html, report.md and results.tsv",
     )
     parser.add_argument("--title", default="Evaluation", help="title of the page")
 
@@ -29,6 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.evaluation.page import merge, write_page
 
-    html, text = write_page(merge(arguments.results), arguments.output, title=arguments.title)
+    html, text, figures = write_page(
+        merge(arguments.results), arguments.output, title=arguments.title
+    )
     print(f"{html}: the page, for a browser")
     print(f"{text}: its tables as Markdown")
+    print(f"{figures}: every figure as a line")

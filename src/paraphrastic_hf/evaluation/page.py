@@ -1,4 +1,5 @@
-"""One page with the results of models and published systems, with a table for each suite."""
+"""One page with the results of several models. Each suite has a table, or several if it has many
+figures: models first, then published systems."""
 
 from __future__ import annotations
 
@@ -19,11 +20,13 @@ from paraphrastic_hf.evaluation.report import (
     plot_systems,
     read_results,
 )
-from paraphrastic_hf.io.files import write_bytes
+from paraphrastic_hf.io.files import tsv_line, write_bytes
 from paraphrastic_hf.io.markdown import bold, literal, markdown_table
 from paraphrastic_hf.io.plots import png
 
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # the folders of an absolute path
+COLUMNS = ("suite", "system", "kind", "figure", "value")  # of results.tsv
+FIGURES = 6  # per row of a Markdown table, beside the name of the system
 STYLE = """
 :root { color-scheme: light dark; --line: #d5dae1; --faint: #69727f; --best: #1b6ca8; }
 @media (prefers-color-scheme: dark) {
@@ -63,14 +66,22 @@ class Section:
     rows: list[tuple[str, list[float], bool]]
 
     def best(self) -> list[float]:
-        """Return the best model's rounded figure in each column. NaN if there is only one model."""
-        own = [values for _, values, is_paper in self.rows if not is_paper]
-        if len(own) < 2:
-            return [math.nan] * len(self.columns)
-        columns = (
-            [round(v, 1) for v in col if not math.isnan(v)] for col in zip(*own, strict=True)
-        )
-        return [max(column, default=math.nan) for column in columns]
+        """Return the highest rounded figure of each column. NaN if the column has only one."""
+        systems = zip(*(values for _, values, _ in self.rows), strict=True)
+        columns = [[round(v, 1) for v in column if not math.isnan(v)] for column in systems]
+        return [max(column) if len(column) > 1 else math.nan for column in columns]
+
+    def tables(self) -> list[str]:
+        """Return the lines of Markdown tables with at most `FIGURES` figures per row."""
+        best, lines = self.best(), []
+        for part in _parts(len(self.columns)):
+            rows = [
+                [name, *map(_cell, values[part], best[part])]
+                for name, values, _ in self.rows
+                if not all(map(math.isnan, values[part]))
+            ]
+            lines += ["", *markdown_table(["system", *self.columns[part]], rows)]
+        return lines[1:]
 
 
 def merge(directories: Sequence[str | Path]) -> list[Section]:
@@ -92,10 +103,14 @@ def merge(directories: Sequence[str | Path]) -> list[Section]:
 def write_page(
     sections: Sequence[Section], directory: str | Path, *, title: str = "Evaluation"
 ) -> list[Path]:
-    """Write report.html, a single self-contained file, and report.md."""
+    """Write report.html, a single self-contained file, report.md and results.tsv."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    pages = {"report.html": page_html(sections, title), "report.md": page_markdown(sections, title)}
+    pages = {
+        "report.html": page_html(sections, title),
+        "report.md": page_markdown(sections, title),
+        "results.tsv": figures_tsv(sections),
+    }
     for name, text in pages.items():
         write_bytes(directory / name, text.encode("utf-8"))
     return [directory / name for name in pages]
@@ -104,18 +119,37 @@ def write_page(
 def page_markdown(sections: Sequence[Section], title: str) -> str:
     lines = [f"# {literal(title)}", ""]
     for section in sections:
-        best = section.best()
-        rows = []
-        for name, values, is_paper in section.rows:
-            cells = [
-                bold(figure_text(v)) if not is_paper and round(v, 1) == b else figure_text(v)
-                for v, b in zip(values, best, strict=True)
-            ]
-            rows.append([name, *cells])
         lines += [f"## {literal(section.name)}", "", literal(_about(section)), ""]
-        lines += markdown_table(["system", *section.columns], rows)
+        lines += section.tables()
         lines += ["", *(f"* {literal(text)}" for text in _remarks(section)), ""]
     return "\n".join(lines)
+
+
+def figures_tsv(sections: Sequence[Section]) -> str:
+    """Return every figure as a line: suite, system, `model` or `published`, figure, value."""
+    lines = [tsv_line(*COLUMNS)]
+    for section in sections:
+        for name, values, is_paper in section.rows:
+            kind = "published" if is_paper else "model"
+            lines += [
+                tsv_line(section.name, name, kind, column, str(value))
+                for column, value in zip(section.columns, values, strict=True)
+                if not math.isnan(value)
+            ]
+    return "".join(lines)
+
+
+def read_figures(path: str | Path) -> dict[str, Section]:
+    """Return the sections of a results.tsv by suite, without the results they were made from."""
+    rows: dict[str, dict[tuple[str, bool], dict[str, float]]] = {}
+    for line in Path(path).read_text(encoding="utf-8").splitlines()[1:]:
+        suite, system, kind, figure, value = line.split("\t")
+        figures = rows.setdefault(suite, {}).setdefault((system, kind == "published"), {})
+        figures[figure] = float(value)
+    return {
+        suite: _aligned(suite, [], [(name, values, p) for (name, p), values in systems.items()])
+        for suite, systems in rows.items()
+    }
 
 
 def page_html(sections: Sequence[Section], title: str) -> str:
@@ -139,12 +173,29 @@ def page_html(sections: Sequence[Section], title: str) -> str:
     )
 
 
+def _parts(number: int) -> list[slice]:
+    """Return slices of nearly equal length, at most `FIGURES`, that cover `number` columns."""
+    width = math.ceil(number / max(1, math.ceil(number / FIGURES)))
+    return [slice(start, start + width) for start in range(0, number, max(1, width))]
+
+
+def _cell(value: float, best: float) -> str:
+    return bold(figure_text(value)) if round(value, 1) == best else figure_text(value)
+
+
 def _section(name: str, results: list[dict[str, Any]]) -> Section:
-    known = [key for each in results for key in each["headline"]]
-    columns = list(dict.fromkeys(known))
     rows = [(each["model"], each["headline"], False) for each in results]
     papers = {paper: values for each in results for paper, values in each["papers"].items()}
-    rows += [(paper, values, True) for paper, values in papers.items()]
+    return _aligned(name, results, [*rows, *((paper, papers[paper], True) for paper in papers)])
+
+
+def _aligned(
+    name: str, results: list[dict[str, Any]], rows: Sequence[tuple[str, dict[str, float], bool]]
+) -> Section:
+    """Return a section with the columns of its models."""
+    columns = list(
+        dict.fromkeys(key for _, values, is_paper in rows if not is_paper for key in values)
+    )
     filled = [(n, [v.get(key, math.nan) for key in columns], p) for n, v, p in rows]
     return Section(name, results, columns, filled)
 
@@ -190,7 +241,7 @@ def _html_table(section: Section) -> str:
     for name, values, is_paper in section.rows:
         cells = "".join(
             f'<td class="best">{figure_text(v)}</td>'
-            if not is_paper and round(v, 1) == b
+            if round(v, 1) == b
             else f"<td>{figure_text(v)}</td>"
             for v, b in zip(values, best, strict=True)
         )
