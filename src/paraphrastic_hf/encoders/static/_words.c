@@ -1,24 +1,13 @@
-/* Averages table rows over the tokens of texts, for `encoders/static/engine.py`.
+/* The Python interface of `_core.h`, for `encoders/static/engine.py`.
 
-   A WordTable maps words to token ids. A Block looks up the words of texts in its table and
-   averages the rows of their ids. It collects unknown words, and segments ASCII ones with a Unigram
-   model. Blocks run without the interpreter's lock, and many may read one table. A table changes
-   only while the lock is held and no Block is reading.
-
-   Words are separated by ASCII white space and control characters, DEL included, which
-   `text/normalize.py` also treats as spaces. If the table lower-cases, ASCII words are lower-cased
-   here. */
+   Blocks run without the interpreter's lock, and many may read one table. A table changes only
+   while the lock is held and no Block is reading. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
-#include "_map.h"
-#include "_rows.h"
-#include "_unigram.h"
-
-#define TEXTS_AHEAD 4
-#define WORDS_AT_A_TIME 512 /* look-ups that wait for memory together */
+#include "_core.h"
 
 /* ---- arguments ---- */
 
@@ -47,21 +36,20 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
 /* The table, the output for the means, and the output for the token counts. */
 typedef struct {
     Py_buffer table, out, tokens;
-    int32_t *token_counts; /* NULL if not requested */
-    Averager averager;
+    Output output;
 } Rows;
 
 static void release_rows(Rows *rows) {
     PyBuffer_Release(&rows->table);
     PyBuffer_Release(&rows->out);
-    if (rows->token_counts) PyBuffer_Release(&rows->tokens);
-    free(rows->averager.sum);
-    free(rows->averager.total);
+    if (rows->output.token_counts) PyBuffer_Release(&rows->tokens);
+    free(rows->output.averager.sum);
+    free(rows->output.averager.total);
 }
 
 static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t texts,
                     int normalize, Rows *rows) {
-    rows->token_counts = NULL;
+    rows->output.token_counts = NULL;
     if (get_items(table, &rows->table, 'r', 0, "table")) return -1;
     if (get_items(out, &rows->out, 'f', 1, "out")) {
         PyBuffer_Release(&rows->table);
@@ -74,7 +62,8 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
         dimension *= 2;
         dimension -= rows->out.ndim == 2 && (size_t)rows->out.shape[1] == dimension - 1;
     }
-    Averager *the = &rows->averager;
+    rows->output.means = rows->out.buf;
+    Averager *the = &rows->output.averager;
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
     the->format = format;
     if (!dimension) {
@@ -101,7 +90,7 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
         release_rows(rows);
         return -1;
     }
-    rows->token_counts = rows->tokens.buf;
+    rows->output.token_counts = rows->tokens.buf;
     if (rows->tokens.len / 4 == texts) return 0;
     PyErr_SetString(PyExc_ValueError, "tokens must have one number per text");
     release_rows(rows);
@@ -124,9 +113,7 @@ static void free_object(PyObject *object) {
 
 typedef struct {
     PyObject_HEAD
-    Map words;
-    Unigram model;
-    int lowercase;
+    Words words;
 } WordTable;
 
 static PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *named) {
@@ -135,18 +122,17 @@ static PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *na
     if (!PyArg_ParseTupleAndKeywords(arguments, named, "|p", names, &lowercase)) return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     WordTable *self = (WordTable *)allocate(type, 0);
-    if (self) self->lowercase = lowercase;
+    if (self) self->words.lowercase = lowercase;
     return (PyObject *)self;
 }
 
 static void table_free(PyObject *object) {
-    map_free(&((WordTable *)object)->words);
-    unigram_free(&((WordTable *)object)->model);
+    words_free(&((WordTable *)object)->words);
     free_object(object);
 }
 
 static Py_ssize_t table_length(PyObject *object) {
-    return (Py_ssize_t)((WordTable *)object)->words.count;
+    return (Py_ssize_t)((WordTable *)object)->words.map.count;
 }
 
 /* Check that the counts of ids of `number` words fit; -1 with an error if not. */
@@ -193,11 +179,7 @@ static PyObject *table_add(PyObject *object, PyObject *arguments) {
         if (reserve((void **)&word, &capacity, length + EIGHT, 1)) goto no_memory;
         memset(word + length, 0, EIGHT);
         memcpy(word, bytes, length);
-        uint32_t hash = hash_word(word, length);
-        if (!map_find(&self->words, word, length, hash)) {
-            Key *key = map_add(&self->words, word, length, hash);
-            if (!key || map_answer(&self->words, key, next, count)) goto no_memory;
-        }
+        if (words_add(&self->words, word, length, next, count)) goto no_memory;
         next += count;
     }
     result = none();
@@ -250,8 +232,8 @@ static PyObject *table_cut_with(PyObject *object, PyObject *arguments) {
         goto done;
     }
     model.unknown_score = lowest - UNKNOWN_PENALTY;
-    unigram_free(&self->model);
-    self->model = model;
+    unigram_free(&self->words.model);
+    self->words.model = model;
     failed = 0;
 done:
     free(entries);
@@ -260,213 +242,23 @@ done:
     return failed ? NULL : none();
 }
 
-/* ---- a block: groups of texts whose words are looked up together ---- */
-
-typedef struct {
-    uint32_t hash, length;
-    size_t start; /* offset in the group's bytes */
-} Word;
+/* ---- a block ---- */
 
 typedef struct {
     PyObject_HEAD
     WordTable *table;
-    Map words; /* words outside the table; UNANSWERED ones are for the tokenizer */
-    Pieces pieces;
-    const char **bytes;
-    size_t *sizes;
-    size_t bytes_capacity, sizes_capacity;
-    size_t *waiting; /* numbers of texts with a word for the tokenizer */
-    size_t waiting_count, waiting_capacity;
-    uint32_t *asked; /* numbers of those words */
-    size_t asked_count, asked_capacity;
-    /* the current group: */
-    char *group;
-    size_t used, group_capacity;
-    Word *found;
-    size_t found_count, found_capacity;
-    size_t *ends; /* end of each text's words */
-    size_t ends_count, ends_capacity;
-    int32_t *ids;
-    size_t ids_capacity;
+    Reader reader;
 } Block;
 
 static void block_free(PyObject *object) {
     Block *self = (Block *)object;
-    map_free(&self->words);
-    pieces_free(&self->pieces);
-    free(self->bytes);
-    free(self->sizes);
-    free(self->waiting);
-    free(self->asked);
-    free(self->group);
-    free(self->found);
-    free(self->ends);
-    free(self->ids);
+    reader_free(&self->reader);
     Py_XDECREF((PyObject *)self->table);
     free_object(object);
 }
 
 static Py_ssize_t block_length(PyObject *object) {
-    return (Py_ssize_t)((Block *)object)->words.count;
-}
-
-/* Add the words of a text to the group. */
-static int split(Block *self, const char *text, size_t length) {
-    size_t padded = self->used + (length / EIGHT + 2) * EIGHT;
-    if (reserve((void **)&self->group, &self->group_capacity, padded, 1)) return -1;
-    char *at = self->group + self->used, *end = at + length;
-    memcpy(at, text, length);
-    memset(end, 0, (size_t)(self->group + padded - end));
-    uint64_t seen = 0;
-    for (char *part = at; part < end; part += EIGHT) seen |= load(part);
-    int is_ascii = !(seen & EVERY(0x80)), lowercase = self->table->lowercase;
-    if (is_ascii && lowercase) lower_ascii(at, length);
-    for (;;) {
-        while (at < end && ((unsigned char)*at <= ' ' || *at == 127)) at++;
-        if (at == end) break;
-        char *start = at;
-        uint64_t eight, spaces;
-        for (seen = 0;; at += EIGHT) {
-            eight = load(at);
-            if ((spaces = spaces_in(eight))) break;
-            seen |= eight;
-        }
-        size_t last = lowest_byte(spaces);
-        seen |= low_bytes(eight, last);
-        at += last;
-        size_t size = (size_t)(at - start);
-        if (size > UINT32_MAX ||
-            reserve((void **)&self->found, &self->found_capacity, self->found_count + 1,
-                    sizeof(Word)))
-            return -1;
-        if (!is_ascii && lowercase && !(seen & EVERY(0x80))) lower_ascii(start, size);
-        uint32_t hash = hash_word(start, size);
-        Word word = {hash, (uint32_t)size, (size_t)(start - self->group)};
-        self->found[self->found_count++] = word;
-    }
-    self->used = padded;
-    return 0;
-}
-
-/* Find a word in the table or the block, or add it to the block; NULL if out of memory. */
-static const Key *look_up(Block *self, const Word *word, const Map **map) {
-    const char *bytes = self->group + word->start;
-    *map = &self->table->words;
-    const Key *known = map_find(*map, bytes, word->length, word->hash);
-    if (known && known->count != UNANSWERED) return known;
-    *map = &self->words;
-    Key *key = map_find(*map, bytes, word->length, word->hash);
-    if (key) return key;
-    key = map_add(&self->words, bytes, word->length, word->hash);
-    if (!key) return NULL;
-    unsigned char seen = 0;
-    for (size_t i = 0; i < word->length; i++) seen |= (unsigned char)bytes[i];
-    if (seen < 128 && self->table->model.cells) {
-        Pieces *pieces = &self->pieces;
-        if (cut_word(&self->table->model, pieces, bytes, word->length) ||
-            map_answer(&self->words, key, pieces->ids, pieces->count))
-            return NULL;
-    } else {
-        if (reserve((void **)&self->asked, &self->asked_capacity, self->asked_count + 1,
-                    sizeof *self->asked))
-            return NULL;
-        self->asked[self->asked_count++] = (uint32_t)self->words.count - 1;
-    }
-    return key;
-}
-
-enum { DONE, NO_MEMORY, NO_ROW };
-
-static int wait_for(Block *self, size_t text) {
-    if (reserve((void **)&self->waiting, &self->waiting_capacity, self->waiting_count + 1,
-                sizeof(size_t)))
-        return NO_MEMORY;
-    self->waiting[self->waiting_count++] = text;
-    return DONE;
-}
-
-/* Numbers of texts and of their output rows: `count` numbers from `first`, or `others`. */
-typedef struct {
-    size_t first, count;
-    const size_t *others;
-} Range;
-
-static size_t number_of(const Range *range, size_t i) {
-    return range->others ? range->others[i] : range->first + i;
-}
-
-/* Average a group of texts, which starts at `begin` in the range. */
-static int mean_group(Block *self, const Range *range, size_t begin, const Rows *rows) {
-    const Map *table = &self->table->words;
-    const Averager *the = &rows->averager;
-    for (size_t i = 0; table->slots && i < self->found_count; i++) {
-        Slot slot = table->slots[self->found[i].hash & table->mask];
-        if (!slot.number || slot.hash != self->found[i].hash) continue;
-        const Key *key = &table->keys[slot.number - 1];
-        PREFETCH(key);
-        PREFETCH((const char *)(key + 1) - 1);
-    }
-    size_t held = 0;
-    for (size_t text = 0, word = 0; text < self->ends_count; text++) {
-        size_t before = held;
-        int waits = 0;
-        for (; word < self->ends[text]; word++) {
-            const Map *map;
-            const Key *key = look_up(self, &self->found[word], &map);
-            if (!key) return NO_MEMORY;
-            waits |= key->count == UNANSWERED;
-            if (waits) continue;
-            size_t count = (size_t)key->count;
-            if (reserve((void **)&self->ids, &self->ids_capacity, held + count + FEW,
-                        sizeof(int32_t)))
-                return NO_MEMORY;
-            const int32_t *ids = key_ids(map, key);
-            for (size_t i = 0; i < count; i++) {
-                if ((uint32_t)ids[i] >= the->rows) return NO_ROW;
-                self->ids[held++] = ids[i];
-            }
-        }
-        if (waits) {
-            held = before;
-            if (!range->others && wait_for(self, number_of(range, begin + text)))
-                return NO_MEMORY;
-        }
-        self->ends[text] = waits ? SIZE_MAX : held; /* now the end of its ids */
-    }
-    for (size_t text = 0, from = 0; text < self->ends_count; text++) {
-        size_t end = self->ends[text], number = number_of(range, begin + text);
-        if (end == SIZE_MAX) continue;
-        average(the, self->ids + from, end - from, held - from,
-                (float *)rows->out.buf + number * the->dimension);
-        if (rows->token_counts) rows->token_counts[number] = (int32_t)(end - from);
-        from = end;
-    }
-    return DONE;
-}
-
-static int mean_texts(Block *self, const Range *range, const Rows *rows) {
-    const Map *table = &self->table->words;
-    int failed = DONE;
-    for (size_t i = 0; i < range->count && !failed;) {
-        size_t begin = i;
-        self->used = self->found_count = self->ends_count = 0;
-        for (; i < range->count && self->found_count < WORDS_AT_A_TIME; i++) {
-            size_t before = self->found_count;
-            if (i + TEXTS_AHEAD < range->count) {
-                PREFETCH(self->bytes[i + TEXTS_AHEAD]);
-                PREFETCH(self->bytes[i + TEXTS_AHEAD] + 64);
-            }
-            if (reserve((void **)&self->ends, &self->ends_capacity, self->ends_count + 1,
-                        sizeof(size_t)) ||
-                split(self, self->bytes[i], self->sizes[i]))
-                return NO_MEMORY;
-            self->ends[self->ends_count++] = self->found_count;
-            for (size_t word = before; table->slots && word < self->found_count; word++)
-                PREFETCH(&table->slots[self->found[word].hash & table->mask]);
-        }
-        failed = mean_group(self, range, begin, rows);
-    }
-    return failed;
+    return (Py_ssize_t)((Block *)object)->reader.words.count;
 }
 
 static int raise_for(int failed) {
@@ -476,7 +268,7 @@ static int raise_for(int failed) {
 }
 
 /* Get the UTF-8 bytes of the strings of a list; `range` has their numbers, for messages. */
-static int get_strings(Block *self, PyObject *texts, const Range *range) {
+static int get_strings(Reader *self, PyObject *texts, const Range *range) {
     if (reserve((void **)&self->bytes, &self->bytes_capacity, range->count, sizeof(char *)) ||
         reserve((void **)&self->sizes, &self->sizes_capacity, range->count, sizeof(size_t)))
         return raise_for(NO_MEMORY);
@@ -500,11 +292,11 @@ static int get_strings(Block *self, PyObject *texts, const Range *range) {
 }
 
 /* Write the means of the texts of a list to their rows. */
-static int mean_list(Block *self, PyObject *texts, const Range *range, const Rows *rows) {
+static int mean_list(Reader *self, PyObject *texts, const Range *range, const Rows *rows) {
     int failed;
     if (get_strings(self, texts, range)) return -1;
     Py_BEGIN_ALLOW_THREADS
-    failed = mean_texts(self, range, rows);
+    failed = mean_texts(self, range, &rows->output);
     Py_END_ALLOW_THREADS
     return raise_for(failed);
 }
@@ -531,7 +323,7 @@ static PyObject *block_mean(PyObject *object, PyObject *arguments) {
     if (get_rows(table, out, tokens, PyList_Size(texts), normalize, &rows)) return NULL;
     PyObject *part = PyList_GetSlice(texts, start, stop); /* keep the strings alive */
     Range range = {(size_t)start, (size_t)(stop - start), NULL};
-    int failed = !part || mean_list((Block *)object, part, &range, &rows);
+    int failed = !part || mean_list(&((Block *)object)->reader, part, &range, &rows);
     Py_XDECREF(part);
     release_rows(&rows);
     return failed ? NULL : none();
@@ -540,7 +332,7 @@ static PyObject *block_mean(PyObject *object, PyObject *arguments) {
 PyDoc_STRVAR(asked_doc, "asked() -> list: the words that the tokenizer must segment.");
 
 static PyObject *block_asked(PyObject *object, PyObject *Py_UNUSED(nothing)) {
-    Block *self = (Block *)object;
+    const Reader *self = &((Block *)object)->reader;
     PyObject *words = PyList_New((Py_ssize_t)self->asked_count);
     for (size_t i = 0; words && i < self->asked_count; i++) {
         const Key *key = &self->words.keys[self->asked[i]];
@@ -553,7 +345,7 @@ static PyObject *block_asked(PyObject *object, PyObject *Py_UNUSED(nothing)) {
 }
 
 /* Get the waiting texts, which their list may no longer have. */
-static PyObject *waiting_texts(const Block *self, PyObject *texts) {
+static PyObject *waiting_texts(const Reader *self, PyObject *texts) {
     PyObject *waiting = PyList_New(0);
     for (size_t i = 0; waiting && i < self->waiting_count; i++) {
         PyObject *text = PyList_GetItem(texts, (Py_ssize_t)self->waiting[i]);
@@ -568,7 +360,7 @@ PyDoc_STRVAR(answer_doc,
              "texts, as `mean` does.");
 
 static PyObject *block_answer(PyObject *object, PyObject *arguments) {
-    Block *self = (Block *)object;
+    Reader *self = &((Block *)object)->reader;
     PyObject *counts_object, *ids_object, *texts, *table, *out, *tokens = NULL, *result = NULL;
     int normalize, failed = DONE;
     if (!PyArg_ParseTuple(arguments, "OOO!OOp|O", &counts_object, &ids_object, &PyList_Type,
@@ -585,13 +377,7 @@ static PyObject *block_answer(PyObject *object, PyObject *arguments) {
         get_rows(table, out, tokens, PyList_Size(texts), normalize, &rows))
         goto done;
     PyObject *waiting = waiting_texts(self, texts);
-    const int32_t *next = ids.buf;
-    for (size_t i = 0; waiting && i < self->asked_count && !failed; i++) {
-        size_t count = (size_t)((const int32_t *)counts.buf)[i];
-        failed = map_answer(&self->words, &self->words.keys[self->asked[i]], next, count);
-        next += count;
-    }
-    if (failed) PyErr_NoMemory();
+    if (waiting) failed = raise_for(answer(self, counts.buf, ids.buf));
     Range range = {0, self->waiting_count, self->waiting};
     if (waiting && !failed && !mean_list(self, waiting, &range, &rows)) result = none();
     if (waiting) self->asked_count = self->waiting_count = 0;
@@ -603,12 +389,6 @@ done:
     return result;
 }
 
-static size_t characters(const char *word, size_t length) {
-    size_t count = 0;
-    for (size_t i = 0; i < length; i++) count += ((unsigned char)word[i] & 0xC0) != 0x80;
-    return count;
-}
-
 PyDoc_STRVAR(learn_doc,
              "learn(longest, most): move words of at most `longest` characters to the table while "
              "it has fewer than `most`. No other block may read the table meanwhile.");
@@ -617,28 +397,15 @@ static PyObject *block_learn(PyObject *object, PyObject *arguments) {
     Block *self = (Block *)object;
     Py_ssize_t longest, most;
     if (!PyArg_ParseTuple(arguments, "nn", &longest, &most)) return NULL;
-    Map *known = &self->table->words, *words = &self->words;
-    for (size_t i = 0; i < words->count && (Py_ssize_t)known->count < most; i++) {
-        if (known->slots && i + 16 < words->count)
-            PREFETCH(&known->slots[words->keys[i + 16].hash & known->mask]);
-        const Key *key = &words->keys[i];
-        const char *word = key_word(words, key);
-        if (key->count == UNANSWERED || map_find(known, word, key->length, key->hash)) continue;
-        if (key->length > longest && (Py_ssize_t)characters(word, key->length) > longest) continue;
-        Key *learned = map_add(known, word, key->length, key->hash);
-        if (!learned || map_answer(known, learned, key_ids(words, key), (size_t)key->count))
-            return PyErr_NoMemory();
-    }
-    map_clear(words);
-    self->asked_count = self->waiting_count = 0;
-    return none();
+    Map *known = &self->table->words.map;
+    return raise_for(learn(&self->reader, known, (size_t)longest, (size_t)most)) ? NULL : none();
 }
 
 PyDoc_STRVAR(words_doc, "words() -> dict: the words of this block and their ids, None for those in "
                         "`asked`.");
 
 static PyObject *block_words(PyObject *object, PyObject *Py_UNUSED(nothing)) {
-    Block *self = (Block *)object;
+    const Reader *self = &((Block *)object)->reader;
     PyObject *words = PyDict_New();
     for (size_t i = 0; words && i < self->words.count; i++) {
         const Key *key = &self->words.keys[i];
@@ -697,6 +464,7 @@ static PyObject *table_block(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     if (!self) return NULL;
     Py_INCREF(object);
     self->table = (WordTable *)object;
+    self->reader.table = &self->table->words;
     return (PyObject *)self;
 }
 
@@ -744,13 +512,13 @@ static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     size_t count = (size_t)ids_view.len / 4, texts = (size_t)ends_view.len / 8;
     if (get_rows(table, out, NULL, (Py_ssize_t)texts, normalize, &rows)) goto done;
     Py_BEGIN_ALLOW_THREADS
-    for (size_t i = 0; i < count; i++) wrong |= (uint32_t)ids[i] >= rows.averager.rows;
+    for (size_t i = 0; i < count; i++) wrong |= (uint32_t)ids[i] >= rows.output.averager.rows;
     for (size_t i = 0; i < texts; i++)
         wrong |= ends[i] < (i ? ends[i - 1] : 0) || (size_t)ends[i] > count;
     wrong |= (texts ? (size_t)ends[texts - 1] : 0) != count;
     for (size_t i = 0, from = 0; i < texts && !wrong; from = (size_t)ends[i++])
-        average(&rows.averager, ids + from, (size_t)ends[i] - from, count - from,
-                (float *)rows.out.buf + i * rows.averager.dimension);
+        average(&rows.output.averager, ids + from, (size_t)ends[i] - from, count - from,
+                rows.output.means + i * rows.output.averager.dimension);
     Py_END_ALLOW_THREADS
     release_rows(&rows);
     if (wrong) PyErr_SetString(PyExc_ValueError, "an id or an end is out of range");
