@@ -259,7 +259,7 @@ static int answer(Reader *self, const int32_t *counts, const int32_t *ids) {
 
 static size_t characters(const char *word, size_t length) {
     size_t count = 0;
-    for (size_t i = 0; i < length; i++) count += ((unsigned char)word[i] & 0xC0) != 0x80;
+    for (size_t i = 0; i < length; i++) count += !IS_LATER(word[i]);
     return count;
 }
 

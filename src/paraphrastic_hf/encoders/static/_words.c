@@ -198,48 +198,38 @@ PyDoc_STRVAR(cut_doc,
              "are in order of ids, '' for those that no text contains. scores are float32.");
 
 static PyObject *table_cut_with(PyObject *object, PyObject *arguments) {
-    WordTable *self = (WordTable *)object;
-    PyObject *pieces, *scores_object;
-    Unigram model = {.mark = NO_PIECE};
-    if (!PyArg_ParseTuple(arguments, "O!Op", &PyList_Type, &pieces, &scores_object,
-                          &model.keep_unknown))
+    Words *words = &((WordTable *)object)->words;
+    PyObject *list, *scores_object, *result = NULL;
+    int keep_unknown;
+    if (!PyArg_ParseTuple(arguments, "O!Op", &PyList_Type, &list, &scores_object, &keep_unknown))
         return NULL;
-    Py_buffer view;
-    if (get_items(scores_object, &view, 'f', 0, "scores")) return NULL;
-    const float *scores = view.buf;
-    float lowest = 0;
-    int failed = 1;
-    Entry *entries = NULL;
-    size_t used = 0;
-    Py_ssize_t count = PyList_Size(pieces);
-    if (view.len / 4 != count) {
+    Py_buffer scores;
+    if (get_items(scores_object, &scores, 'f', 0, "scores")) return NULL;
+    Py_ssize_t count = PyList_Size(list);
+    Piece *pieces = NULL;
+    Unigram model;
+    if (scores.len / 4 != count) {
         PyErr_SetString(PyExc_ValueError, "scores must have one number per piece");
         goto done;
     }
-    entries = malloc(((size_t)count + 1) * sizeof *entries);
-    for (Py_ssize_t i = 0; entries && i < count; i++) {
+    pieces = malloc(((size_t)count + 1) * sizeof *pieces);
+    for (Py_ssize_t i = 0; pieces && i < count; i++) {
         Py_ssize_t length;
-        const char *bytes = PyUnicode_AsUTF8AndSize(PyList_GetItem(pieces, i), &length);
+        const char *bytes = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), &length);
         if (!bytes) goto done;
-        if (!length) continue;
-        if (scores[i] < lowest) lowest = scores[i];
-        if (length == 3 && !memcmp(bytes, SPACE_MARK, 3)) model.mark = (int32_t)i;
-        used += get_entry(bytes, (size_t)length, (int32_t)i, scores[i], &entries[used]);
+        pieces[i] = (Piece){bytes, (size_t)length, ((const float *)scores.buf)[i]};
     }
-    if (entries) qsort(entries, used, sizeof *entries, by_bytes);
-    if (!entries || build_trie(&model, entries, used)) {
+    if (!pieces || unigram_build(&model, pieces, (size_t)count, keep_unknown, 1)) {
         PyErr_NoMemory();
         goto done;
     }
-    model.unknown_score = lowest - UNKNOWN_PENALTY;
-    unigram_free(&self->words.model);
-    self->words.model = model;
-    failed = 0;
+    unigram_free(&words->model);
+    words->model = model;
+    result = none();
 done:
-    free(entries);
-    PyBuffer_Release(&view);
-    if (failed) unigram_free(&model);
-    return failed ? NULL : none();
+    free(pieces);
+    PyBuffer_Release(&scores);
+    return result;
 }
 
 /* ---- a block ---- */
