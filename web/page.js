@@ -296,8 +296,8 @@ function show() {
 
 const refresh = () => Promise.all([compare(), readLines()]);
 
-for (const [first, second] of examples) {
-  const button = element("button", { type: "button", className: "quiet", textContent: `${first} / ${second}` });
+for (const [name, first, second] of examples) {
+  const button = element("button", { type: "button", className: "quiet", textContent: name });
   button.onclick = () => {
     [$("first").value, $("second").value] = [first, second];
     compare();

@@ -247,20 +247,23 @@ class Best {
 
 /** Choose pairs by the ratio margin, each text once, best first. */
 function link(forward, backward, threshold) {
-  const [nearest, means] = [[], []];
-  for (const best of [forward, backward]) {
-    const lists = Array.from({ length: best.rows }, (_, row) => best.list(row));
-    nearest.push(lists.map(([first]) => first));
-    means.push(lists.map((list) => list.reduce((sum, { similarity }) => sum + similarity, 0) / list.length));
-  }
-  const candidates = new Map();
-  const propose = (source, target, cosine) => {
-    const mean = (means[0][source] + means[1][target]) / 2;
-    const score = Math.fround(cosine / Math.max(mean, SMALLEST_MEAN));
-    if (score >= threshold) candidates.set(source * backward.rows + target, { score, source, target });
-  };
-  nearest[0].forEach((best, source) => best && propose(source, best.index, best.similarity));
-  nearest[1].forEach((best, target) => best && propose(best.index, target, best.similarity));
+  const lists = [forward, backward].map((best) => Array.from({ length: best.rows }, (_, row) => best.list(row)));
+  const means = lists.map((side) =>
+    side.map((list) => list.reduce((sum, { similarity }) => sum + similarity, 0) / list.length),
+  );
+  const candidates = new Map(); // each text with the neighbor of the highest score
+  lists.forEach((side, which) =>
+    side.forEach((list, row) => {
+      let best = { score: -Infinity };
+      for (const { index, similarity } of list) {
+        const mean = (means[which][row] + means[1 - which][index]) / 2;
+        const score = Math.fround(similarity / Math.max(mean, SMALLEST_MEAN));
+        const [source, target] = which ? [index, row] : [row, index];
+        if (score > best.score) best = { score, source, target };
+      }
+      if (list.length && best.score >= threshold) candidates.set(best.source * backward.rows + best.target, best);
+    }),
+  );
   const used = [new Set(), new Set()];
   const order = (a, b) => b.score - a.score || a.source - b.source || a.target - b.target;
   return [...candidates.values()].sort(order).filter(({ source, target }) => {

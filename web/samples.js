@@ -1,10 +1,11 @@
 // Texts to try the page with.
 
 export const examples = [
-  ["How do I reset my password?", "I forgot my login details."],
-  ["The kitten sleeps on the sofa.", "A cat is asleep on the couch."],
-  ["The dog bites the man.", "The man bites the dog."],
-  ["Bread costs more.", "A cat is asleep on the couch."],
+  ["paraphrase", "The kitten sleeps on the sofa.", "A cat is asleep on the couch."],
+  ["question", "How do I reset my password?", "I forgot my login details."],
+  ["word order", "The dog bites the man.", "The man bites the dog."],
+  ["negation", "The film is good.", "The film is not good."],
+  ["unrelated", "Bread costs more.", "A cat is asleep on the couch."],
 ];
 
 export const sample = `How do I change my password?

@@ -17,7 +17,9 @@ WORDS = {
     "emoji": "😀 👩‍👩‍👧‍👦 🏳️‍🌈 🇩🇪 ❤️ 1️⃣ 🤷🏽‍♀️",
     "marks": "e\u0301 a\u0315\u0327 \u0301x q\u0323\u0307 \u1e9b\u0323 \u212b \u0344 \u0958",
 }
-CONTROLS = "\x00\x01\t\n\x0b\r\x1f\x7f\x85\xa0\u200b\u200d\u2028\u2029\u2060\ufeff\u2581\ufffd\ufffe\u3000"
+CONTROLS = (
+    "\x00\x01\t\n\x0b\r\x1f\x7f\x85\xa0\u200b\u200d\u2028\u2029\u2060\ufeff\u2581\ufffd\ufffe\u3000"
+)
 SURROGATES = "\ud800\udbff\udc00\udfff"
 PLANES = [range(0x250), range(0x3400), range(0x10000), range(0x10000, 0x20000), range(0x110000)]
 
