@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 WORDS = {
-    "latin": "the cat sleeps Straße İstanbul ŒUVRE façade naïve ﬁrst Ĳssel Ǆ ſ ß don't “quoted” ‘it’s’",
+    "latin": "the cat sleeps Straße İstanbul ŒUVRE façade naïve ﬁrst Ĳssel Ǆ ſ ß ‘don’t’ “quoted”",
     "greek": "Σίσυφος ΟΔΥΣΣΕΎΣ η γάτα κοιμάται ΣΑΣ ς",
     "cyrillic": "кошка спит ЁЖИК Щука",
     "arabic": "القطة نائمة ﷺ ﻻ ٱلْكِتَابُ",
