@@ -8,6 +8,7 @@ const NAMES = ["config.json", "paraphrastic_tokenizer.json", "model.safetensors"
 const PART = 4096; // lines encoded before the page responds again
 const RESULTS = 20;
 const MOST_LINES = 200_000;
+const MOST_LINKS = 20_000; // pairs of tokens drawn
 
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -102,10 +103,15 @@ const chosen = () => load($("model").value);
 async function compare() {
   const encoder = await run(chosen());
   if (!encoder) return;
-  const { cosine, first, second, pairs } = encoder.contributions($("first").value, $("second").value);
-  const isKnown = first.length && second.length;
-  $("cosine").value = isKnown ? signed(cosine.toFixed(2)) : "–";
+  const texts = [$("first").value, $("second").value];
+  const count = texts.reduce((product, text) => product * encoder.tokens(text).length, 1);
+  const cosine = encoder.similarity(...texts);
+  $("cosine").value = count ? signed(cosine.toFixed(2)) : "–";
   $("compare").querySelector(".gauge i").style.width = `${Math.max(0, cosine) * 100}%`;
+  const isLong = count > MOST_LINKS;
+  $("long").hidden = !isLong;
+  $("explained").hidden = isLong;
+  const { first, second, pairs } = encoder.contributions(...(isLong ? ["", ""] : texts));
   draw(first, second, pairs);
 }
 
@@ -291,6 +297,7 @@ function show() {
   for (const section of document.querySelectorAll("section")) section.hidden = section.id !== name;
   for (const link of document.querySelectorAll("nav a"))
     link.hash === `#${name}` ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+  $("model").parentElement.hidden = name === "mine"; // which has a model of its own
   if (name === "compare" && drawing.share) focus();
 }
 

@@ -12,6 +12,7 @@ const SMALLEST_MEAN = 0.1; // means near 0 would make the ratio meaningless
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
+/** See `paraphrastic.d.ts`. */
 export class Encoder {
   #engine;
   #lowercase;
@@ -53,6 +54,7 @@ export class Encoder {
 
   encode(texts, { normalize = false } = {}) {
     const list = typeof texts === "string" ? [texts] : texts;
+    if (!Array.isArray(list)) throw new TypeError(`texts must be a string or an array of strings, got ${list}`);
     const vectors = new Float32Array(list.length * this.dimension);
     for (let start = 0; start < list.length; ) {
       const count = this.#encodeBatch(list, start, normalize);
@@ -76,7 +78,7 @@ export class Encoder {
 
   neighbors(queries, texts, { k = 10 } = {}) {
     const [one, other] = [this.#vectors(queries), this.#vectors(texts)];
-    const best = new Best(one.length / this.dimension, k);
+    const best = new Best(one.length / this.dimension, k, other.length / this.dimension);
     for (const { row, column, rows, columns, values } of this.#tiles(one, other))
       for (let i = 0, at = 0; i < rows; i++)
         for (let j = 0; j < columns; j++) best.offer(row + i, column + j, values[at++]);
@@ -86,14 +88,15 @@ export class Encoder {
 
   async mine(source, target, { k = 4, threshold = -Infinity, onProgress = () => {} } = {}) {
     const [one, other] = [this.#vectors(source), this.#vectors(target)];
-    const [forward, backward] = [one, other].map((side) => new Best(side.length / this.dimension, k));
+    const [height, width] = [one.length / this.dimension, other.length / this.dimension];
+    const [forward, backward] = [new Best(height, k, width), new Best(width, k, height)];
     for (const { row, column, rows, columns, values } of this.#tiles(one, other)) {
       for (let i = 0, at = 0; i < rows; i++)
         for (let j = 0; j < columns; j++, at++) {
           forward.offer(row + i, column + j, values[at]);
           backward.offer(column + j, row + i, values[at]);
         }
-      onProgress((row + (rows * (column + columns)) / backward.rows) / forward.rows);
+      onProgress((row + (rows * (column + columns)) / width) / height);
       await new Promise((resume) => setTimeout(resume)); // lets the page respond
     }
     return link(forward, backward, threshold);
@@ -217,12 +220,12 @@ export class Encoder {
 
 /** The `k` highest scores of each row. Among equal ones, the first counts. */
 class Best {
-  constructor(rows, k) {
-    if (!(k >= 1)) throw new RangeError(`k must be at least 1, got ${k}`);
+  constructor(rows, k, columns) {
+    if (!(Number.isInteger(k) && k >= 1)) throw new RangeError(`k must be a positive integer, got ${k}`);
     this.rows = rows;
-    this.k = k;
-    this.scores = new Float32Array(rows * k).fill(-Infinity);
-    this.indices = new Uint32Array(rows * k);
+    this.k = Math.min(k, columns);
+    this.scores = new Float32Array(rows * this.k).fill(-Infinity);
+    this.indices = new Uint32Array(rows * this.k);
   }
 
   offer(row, index, score) {

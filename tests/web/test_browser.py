@@ -42,15 +42,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(built: Path) -> Iterator[str]:
-    yield from _served(built)
+    yield from served(built)
 
 
 @pytest.fixture(scope="module")
 def checkout() -> Iterator[str]:
-    yield from _served(ROOT)
+    yield from served(ROOT)
 
 
-def _served(folder: Path) -> Iterator[str]:
+def served(folder: Path) -> Iterator[str]:
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             pass
