@@ -42,7 +42,7 @@ from common.text import unseen
 from common.timing import in_turns, spread
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders.storage.locate import packaged_model
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
 
 HERE = Path(__file__).resolve().parent
 PEER, MINILM = "transformers.js, our table", "transformers.js, all-MiniLM-L6-v2"
@@ -147,7 +147,7 @@ def chromium() -> Iterator[Any]:
 
 def in_python(given: dict[str, Any]) -> dict[str, Any]:
     begin = time.perf_counter()
-    encoder = SentenceEncoder.from_pretrained(packaged_model(given["model"]), num_threads=1)
+    encoder = SentenceEncoder.from_pretrained(packaged_folder(given["model"]), num_threads=1)
     vector = encoder.encode("A cat is asleep on the couch.", normalize_embeddings=True)
     opened = time.perf_counter()
     encoder.encode(given["warm"], normalize_embeddings=True)
@@ -215,13 +215,13 @@ def main() -> None:
         (folder / "package.json").write_text('{"type": "module"}')
         contenders: dict[str, tuple[str, str, str, int]] = {}
         for model in args.models:
-            (folder / "models" / model).symlink_to(packaged_model(model))
+            (folder / "models" / model).symlink_to(packaged_folder(model))
             for place in ("Python", *PLACES):
                 contenders[f"ours, {model}, {place}"] = (place, "ours", model, args.lines)
         if args.node_modules:
             (folder / "peer").symlink_to(args.node_modules.resolve())
-            encoder = SentenceEncoder.from_pretrained(packaged_model(args.models[0]))
-            write_static(encoder, folder / "models" / "static", packaged_model(args.models[0]))
+            encoder = SentenceEncoder.from_pretrained(packaged_folder(args.models[0]))
+            write_static(encoder, folder / "models" / "static", packaged_folder(args.models[0]))
             has_minilm = write_minilm(folder / "models" / "minilm")
             for place in PLACES:
                 contenders[f"{PEER}, {place}"] = (place, "static", "static", args.peer_lines)

@@ -169,7 +169,7 @@ int EXPORT(answer)(char *lines, size_t size) {
                 if (cut_word(&words.model, &cut, start, (size_t)(at - start)) ||
                     reserve((void **)&ids, &capacity, count + cut.count, sizeof(int32_t)))
                     return NO_MEMORY;
-                memcpy(ids + count, cut.ids, cut.count * sizeof(int32_t));
+                if (cut.count) memcpy(ids + count, cut.ids, cut.count * sizeof(int32_t));
                 count += cut.count;
             }
             if (at < end && *at == ' ') at++;

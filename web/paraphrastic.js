@@ -325,13 +325,15 @@ function readTable(content, dimension) {
 
 /** Convert float16 numbers to float32. */
 function widened(numbers) {
-  const view = new DataView(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-  return Float32Array.from({ length: numbers.length / 2 }, (_, i) => {
-    const bits = view.getUint16(2 * i, true);
-    const exponent = (bits >> 10) & 31;
-    const size = exponent ? (1024 + (bits & 1023)) * 2 ** (exponent - 25) : (bits & 1023) * 2 ** -24;
+  const values = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
+    const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+    const size = exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24;
     return bits >> 15 ? -size : size;
   });
+  const halves = new Uint16Array(new Uint8Array(numbers).buffer);
+  const wide = new Float32Array(halves.length);
+  for (let i = 0; i < halves.length; i++) wide[i] = values[halves[i]];
+  return wide;
 }
 
 // Characters that newer versions of Unicode compose or reorder. Models were trained without.

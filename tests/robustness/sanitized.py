@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {"_words": "encoding", "_rows": "training", "_windows": "metrics"}
+SOURCES = {"_words": "encoders/static", "_rows": "training/engine", "_windows": "metrics"}
 FLAGS = (
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
     *("-g", "-O1", "-fno-math-errno", "-shared", "-fPIC"),
@@ -138,7 +138,7 @@ def load(folder: Path) -> list[Any]:
     """Import the sanitized modules under the names that the package uses."""
     modules = []
     for name, part in SOURCES.items():
-        full = f"paraphrastic_hf.{part}.{name}"
+        full = f"paraphrastic_hf.{part.replace('/', '.')}.{name}"
         spec = importlib.util.spec_from_file_location(full, folder / f"{name}.abi3.so")
         assert spec is not None
         assert spec.loader is not None

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders.storage.locate import packaged_model
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from tests.space.browser import SECONDS, chromium, missing
 from tests.web.texts import texts
 
@@ -228,6 +228,6 @@ def test_the_engine_encodes_in_a_worker(browser: Any, checkout: str) -> None:
         worker.onmessage = ({ data }) => done(data);
         worker.onerror = ({ message }) => done(message);"""
     )
-    encoder = SentenceEncoder.from_pretrained(packaged_model("tiny"))
+    encoder = SentenceEncoder.from_pretrained(packaged_folder("tiny"))
     expected = encoder.similarity("A cat sleeps.", "The cat is asleep.").item()
     np.testing.assert_allclose(cosine, expected, atol=2e-6)

@@ -15,7 +15,7 @@ import pytest
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.contributions import token_contributions
-from paraphrastic_hf.encoders.storage.locate import packaged_model
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.mining.bitext import mine
 from tests.web.texts import texts
 
@@ -60,14 +60,14 @@ def test_the_engine_was_compiled_from_these_sources() -> None:
 @needs_node
 @pytest.mark.parametrize("name", ["tiny", "multilingual"])
 def test_vectors_equal_those_of_python(name: str, tmp_path: Path) -> None:
-    compare(packaged_model(name), texts(3000), tmp_path)
+    compare(packaged_folder(name), texts(3000), tmp_path)
 
 
 @needs_node
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "english", "multilingual"])
 def test_vectors_of_many_texts_equal_those_of_python(name: str, tmp_path: Path) -> None:
-    compare(packaged_model(name), texts(50_000, seed=1), tmp_path)
+    compare(packaged_folder(name), texts(50_000, seed=1), tmp_path)
 
 
 @needs_node
@@ -84,14 +84,14 @@ def test_similarity_and_contributions() -> None:
     encoder = SentenceEncoder.from_pretrained("tiny")
     first, second = "The doctor examined the child.", "Le physician looked at the boy ☃."
     expected = token_contributions(encoder, first, second)
-    found = call(packaged_model("tiny"), "contributions", first, second)
+    found = call(packaged_folder("tiny"), "contributions", first, second)
     assert isinstance(found, dict)
     assert (tuple(found["first"]), tuple(found["second"])) == (expected.first, expected.second)
     np.testing.assert_allclose(found["pairs"], expected.pairs.ravel(), atol=1e-9)
     lines = [first, "", second, "猫"]
-    cosines = call(packaged_model("tiny"), "similarity", lines, lines)
+    cosines = call(packaged_folder("tiny"), "similarity", lines, lines)
     np.testing.assert_allclose(cosines, encoder.similarity(lines, lines).ravel(), atol=2e-6)
-    cosine = call(packaged_model("tiny"), "similarity", first, second)
+    cosine = call(packaged_folder("tiny"), "similarity", first, second)
     np.testing.assert_allclose(cosine, encoder.similarity(first, second).item(), atol=2e-6)
 
 
@@ -103,14 +103,14 @@ def test_neighbors_and_pairs_equal_those_of_python() -> None:
     source = [" ".join(choice.choices(words, k=choice.randrange(3, 12))) for _ in range(1500)]
     target = [" ".join(choice.sample(line.split(), 3)) for line in source[:1200]]
     cosines = encoder.similarity(source[:20], target)
-    found = call(packaged_model("tiny"), "neighbors", source[:20], target, {"k": 3})
+    found = call(packaged_folder("tiny"), "neighbors", source[:20], target, {"k": 3})
     assert isinstance(found, list)
     for row, nearest in zip(cosines, found, strict=True):
         expected = np.sort(row)[::-1][: len(nearest)]
         np.testing.assert_allclose([near["similarity"] for near in nearest], expected, atol=2e-6)
         np.testing.assert_allclose(row[[near["index"] for near in nearest]], expected, atol=2e-6)
     pairs = mine(encoder.encode(source), encoder.encode(target))
-    mined = call(packaged_model("tiny"), "mine", source, target)
+    mined = call(packaged_folder("tiny"), "mine", source, target)
     assert isinstance(mined, list)
     assert len(mined) > 1000
     same = {(pair["source"], pair["target"]) for pair in mined}
@@ -127,11 +127,11 @@ def test_damaged_and_foreign_models_are_refused(tmp_path: Path) -> None:
         "paraphrastic_tokenizer.json": b'{"kind": "word"}',
     }.items():
         model = tmp_path / name
-        shutil.copytree(packaged_model("tiny"), model)
+        shutil.copytree(packaged_folder("tiny"), model)
         (model / name).write_bytes(content)
         outcome = subprocess.run(["node", CALL, model, "tokens", '["a"]'], capture_output=True)
         assert outcome.returncode == 1, name
-        whole = (packaged_model("tiny") / name).read_bytes()
+        whole = (packaged_folder("tiny") / name).read_bytes()
         (model / name).write_bytes(whole[: len(whole) - len(whole) // 3])
         outcome = subprocess.run(["node", CALL, model, "tokens", '["a"]'], capture_output=True)
         assert outcome.returncode == 1, name
@@ -141,7 +141,7 @@ def test_damaged_and_foreign_models_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [[None], [3], ["a", None]])
 def test_other_values_than_strings_are_refused(wrong: list[object]) -> None:
     arguments = json.dumps([wrong])
-    command = ["node", str(CALL), str(packaged_model("tiny")), "encode", arguments]
+    command = ["node", str(CALL), str(packaged_folder("tiny")), "encode", arguments]
     outcome = subprocess.run(command, capture_output=True, text=True)
     assert "TypeError" in outcome.stderr
     assert f"texts[{len(wrong) - 1}]" in outcome.stderr
