@@ -45,7 +45,8 @@ async function fetchModel(name) {
   return encoder;
 }
 
-const decoded = (base64) => Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
+const decoded = (base64) =>
+  Uint8Array.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 async function download(address, name) {
   const response = await fetch(address);
