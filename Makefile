@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 # What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
-.PHONY: help install demo test test-slow docs check format test-datasets3 test-gpu test-sanitized test-damaged test-attack test-ray test-integrations
+.PHONY: help install demo test test-slow docs check format wasm web test-datasets3 test-gpu test-sanitized test-damaged test-attack test-ray test-integrations
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -37,6 +37,19 @@ test-slow: install  ## the others: kills, smoke runs, README and guide blocks, t
 
 docs: install   ## the documentation as a site in build/docs; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+ZIG := ziglang==0.17.1
+ENGINE := web/paraphrastic.c $(addprefix src/paraphrastic_hf/encoders/static/_,core.h map.h narrow.h rows.h unigram.h)
+WASM_FLAGS := -target wasm32-wasi -mexec-model=reactor -msimd128 -O3 -s -Wall -Wextra -Wno-unused-function
+
+wasm: install  ## web/paraphrastic.wasm, the engine for browsers, and the checksums of its sources
+	$(BIN)/python $(PIP_INSTALL) "$(ZIG)"
+	$(BIN)/python -m ziglang cc $(WASM_FLAGS) -Isrc/paraphrastic_hf/encoders/static -o web/paraphrastic.wasm web/paraphrastic.c
+	chmod 644 web/paraphrastic.wasm
+	sha256sum web/paraphrastic.wasm $(ENGINE) > web/paraphrastic.sha256
+
+web:            ## the page for browsers in build/web: one file, with its models beside it
+	$(PYTHON) web/assemble.py build/web
 
 test-datasets3:  ## the loading scripts, in an environment of their own with datasets 3.x
 	$(PYTHON) -m venv .venv-datasets3

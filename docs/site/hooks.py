@@ -12,6 +12,8 @@ import json
 import os
 import posixpath
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,9 @@ WRITTEN = (  # patterns of handwritten pages
 )
 BOOSTED = ("README.md", "docs/guides/", "docs/notebooks/")  # first among search results
 UNSEARCHED = ("CHANGELOG.md", "docs/report.md", "docs/tables.md", "recipes/", "hub_cards/models/")
+TRIED = ("README.md", "docs/guides/browser.md")  # pages with a link to the page of `web/`
+TRY_FOLDER = "try"
+TRY = '<a class="md-button md-button--primary" href="{}">Try it in this browser</a>'
 WHOLE = ("layers", "losses", "metrics", "mining")  # folders with all modules in the reference
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(?=[)#\s])")
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -85,6 +90,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if path.startswith("cli/") and "\n## " not in markdown:
         page.meta["hide"] = ["toc"]  # an empty one takes the width of 100 columns
     folder = posixpath.dirname(path)
+    if path in TRIED:
+        button = TRY.format(posixpath.relpath(f"{TRY_FOLDER}/index.html", folder or "."))
+        markdown = markdown.replace("\n## ", f"\n{button}\n\n## ", 1)
 
     def whole(match: re.Match[str]) -> str:
         link = match[1].rstrip("/")
@@ -94,6 +102,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return match[1]
 
     return outside_code(markdown, lambda text: LINK.sub(whole, text))
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Add the page that runs models in the browser."""
+    program = Path(str(config.config_file_path)).parent / "web" / "assemble.py"
+    if program.is_file():
+        folder = Path(config.site_dir, TRY_FOLDER)
+        subprocess.run([sys.executable, str(program), str(folder)], check=True)
 
 
 def pages(root: Path) -> dict[str, str]:

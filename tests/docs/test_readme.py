@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
 ORDER = (  # guides that use outputs of others come later
     *("train", "use", "generate", "translate", "score", "evaluate", "mine", "align", "corpora"),
-    *("convert", "publish", "space"),
+    *("convert", "publish", "space", "browser"),
 )
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -41,6 +41,7 @@ NOT_RUN = {  # start of a line -> why it does not run here
     "make": "sets up an environment from a package index; CI does",
     "pip install": "downloads from a package index; tests/check_wheel.py installs the wheel",
     "source .venv": "needs an interactive shell",
+    "python benchmarks": "takes minutes and peers; tests/recipes has their options",
     "python hub_cards/spaces": "serves until it is stopped; tests/space tests it",
     "paraphrastic train default/english ": "downloads its teacher",
     "paraphrastic corpus make": "takes minutes or a cluster; tests/pipelines makes corpora",

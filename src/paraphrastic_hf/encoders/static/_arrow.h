@@ -29,7 +29,7 @@ static int get_arrow(PyObject *offsets, PyObject *bytes, ArrowTexts *texts) {
 }
 
 /* Find the bytes of the texts in a range. */
-static int find_texts(Block *self, const ArrowTexts *texts, const Range *range) {
+static int find_texts(Reader *self, const ArrowTexts *texts, const Range *range) {
     if (reserve((void **)&self->bytes, &self->bytes_capacity, range->count, sizeof(char *)) ||
         reserve((void **)&self->sizes, &self->sizes_capacity, range->count, sizeof(size_t)))
         return NO_MEMORY;
@@ -46,11 +46,11 @@ static int find_texts(Block *self, const ArrowTexts *texts, const Range *range) 
 }
 
 /* Write the means of texts to their rows. */
-static int mean_arrow(Block *self, const ArrowTexts *texts, const Range *range, const Rows *rows) {
+static int mean_arrow(Reader *self, const ArrowTexts *texts, const Range *range, const Rows *rows) {
     int failed;
     Py_BEGIN_ALLOW_THREADS
     failed = find_texts(self, texts, range);
-    if (!failed) failed = mean_texts(self, range, rows);
+    if (!failed) failed = mean_texts(self, range, &rows->output);
     Py_END_ALLOW_THREADS
     return raise_for(failed);
 }
@@ -74,7 +74,7 @@ static PyObject *block_mean_arrow(PyObject *object, PyObject *arguments) {
     if (!failed) {
         Range range = {(size_t)start, (size_t)(stop - start), NULL};
         failed = start < 0 || stop < start ? raise_for(NO_TEXT)
-                                           : mean_arrow((Block *)object, &texts, &range, &rows);
+                                           : mean_arrow(&((Block *)object)->reader, &texts, &range, &rows);
         release_rows(&rows);
     }
     release_arrow(&texts);
@@ -86,7 +86,7 @@ PyDoc_STRVAR(answer_arrow_doc,
              "the texts of `mean_arrow`.");
 
 static PyObject *block_answer_arrow(PyObject *object, PyObject *arguments) {
-    Block *self = (Block *)object;
+    Reader *self = &((Block *)object)->reader;
     PyObject *offsets, *bytes, *counts, *ids, *table, *out;
     int normalize, failed;
     if (!PyArg_ParseTuple(arguments, "OOOOOOp", &offsets, &bytes, &counts, &ids, &table, &out,

@@ -1,4 +1,4 @@
-/* Outputs of means: float32, float16, or int8 multiples of a scale. */
+/* Narrower numbers: float16, and int8 multiples of a scale. */
 
 #ifndef PARAPHRASTIC_NARROW_H
 #define PARAPHRASTIC_NARROW_H
@@ -63,31 +63,6 @@ static int write_bytes(const float *vector, size_t dimension, int8_t *bytes) {
         bytes[d] = (int8_t)steps;
     }
     return 0;
-}
-
-typedef struct {
-    void *rows;
-    char format; /* f: float32. e: float16. b: int8. */
-    float *mean; /* scratch, as wide as a row */
-} Output;
-
-enum { DONE, TOO_LARGE, NO_MEMORY, NO_ROW, NO_TEXT };
-
-/* Write the mean of the rows of ids, as `average` does, to row `number` of the output; TOO_LARGE
-   if a number does not fit. */
-static int write_mean(const Averager *the, const int32_t *ids, size_t count, size_t held,
-                      const Output *output, size_t number) {
-    size_t dimension = the->dimension, start = number * dimension;
-    if (output->format == 'f') {
-        average(the, ids, count, held, (float *)output->rows + start);
-        return DONE;
-    }
-    average(the, ids, count, held, output->mean);
-    int is_too_large =
-        output->format == 'e'
-            ? write_halves(output->mean, dimension, (uint16_t *)output->rows + start)
-            : write_bytes(output->mean, dimension, (int8_t *)output->rows + start);
-    return is_too_large ? TOO_LARGE : DONE;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* A Unigram model that segments ASCII words into pieces as sentencepiece does. */
+/* A Unigram model that segments words into pieces as sentencepiece does. */
 
 #ifndef PARAPHRASTIC_UNIGRAM_H
 #define PARAPHRASTIC_UNIGRAM_H
@@ -8,8 +8,9 @@
 #define UNKNOWN_ID 1
 #define UNKNOWN_PENALTY 10.0f
 #define NO_PIECE (-1)
-#define SYMBOLS 95 /* the space mark, which starts every word, and visible ASCII */
+#define SYMBOLS 224 /* the space mark, which starts every word, and the bytes of UTF-8 */
 #define MARK 0
+#define IS_LATER(byte) (((unsigned char)(byte) & 0xC0) == 0x80) /* within a character */
 #define SYMBOL(byte) ((size_t)(unsigned char)(byte) - ' ')
 
 static const char SPACE_MARK[] = "\xE2\x96\x81";
@@ -32,7 +33,7 @@ typedef struct {
     int keep_unknown;
 } Unigram;
 
-/* A piece of ASCII words, and its symbols. */
+/* A piece and its symbols. */
 typedef struct {
     const char *bytes;
     size_t length;
@@ -46,13 +47,14 @@ static void unigram_free(Unigram *model) {
     memset(model, 0, sizeof *model);
 }
 
-/* Make the entry of a piece; return whether ASCII words can contain it. */
+/* Make the entry of a piece; return whether words can contain it. Pieces without bytes are for no
+   text. */
 static int get_entry(const char *bytes, size_t length, int32_t piece, float score, Entry *entry) {
     int is_marked = length >= 3 && !memcmp(bytes, SPACE_MARK, 3);
     if (is_marked) bytes += 2, length -= 2;
     *entry = (Entry){bytes, length, piece, score, is_marked};
     for (size_t i = is_marked ? 1 : 0; i < length; i++)
-        if ((unsigned char)bytes[i] <= ' ' || (unsigned char)bytes[i] >= 127) return 0;
+        if ((unsigned char)bytes[i] <= ' ' || bytes[i] == 127) return 0;
     return length > 0;
 }
 
@@ -132,6 +134,42 @@ done:
     return failed ? -1 : 0;
 }
 
+/* A piece of a model. */
+typedef struct {
+    const char *bytes; /* UTF-8 */
+    size_t length;     /* 0 for pieces that no text contains */
+    float score;
+} Piece;
+
+/* Build a model of pieces in order of their ids; -1 if out of memory. With `ascii`, it segments
+   ASCII words only, and is smaller. */
+static int unigram_build(Unigram *model, const Piece *pieces, size_t count, int keep_unknown,
+                         int ascii) {
+    *model = (Unigram){.mark = NO_PIECE, .keep_unknown = keep_unknown};
+    Entry *entries = malloc((count + 1) * sizeof *entries);
+    if (!entries) return -1;
+    size_t used = 0;
+    float lowest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const Piece *piece = &pieces[i];
+        if (!piece->length) continue;
+        if (piece->score < lowest) lowest = piece->score;
+        if (piece->length == 3 && !memcmp(piece->bytes, SPACE_MARK, 3)) model->mark = (int32_t)i;
+        Entry *entry = &entries[used];
+        if (!get_entry(piece->bytes, piece->length, (int32_t)i, piece->score, entry)) continue;
+        unsigned char seen = 0;
+        for (size_t at = entry->is_marked; at < entry->length; at++)
+            seen |= (unsigned char)entry->bytes[at];
+        used += !ascii || seen < 128;
+    }
+    model->unknown_score = lowest - UNKNOWN_PENALTY;
+    qsort(entries, used, sizeof *entries, by_bytes);
+    int failed = build_trie(model, entries, used);
+    free(entries);
+    if (failed) unigram_free(model);
+    return failed;
+}
+
 typedef struct {
     float score;
     int32_t piece; /* last piece of the best path to here; NO_PIECE without a path */
@@ -155,7 +193,7 @@ static inline void step_to(Step *step, float score, int32_t piece, size_t start)
         *step = (Step){score, piece, (uint32_t)start};
 }
 
-/* Write the ids of an ASCII word to `pieces`: the path with the highest sum of scores. Among equal
+/* Write the ids of a word to `pieces`: the path with the highest sum of scores. Among equal
    paths, the last piece that starts first wins, as in sentencepiece. */
 static int cut_word(const Unigram *model, Pieces *pieces, const char *word, size_t length) {
     size_t size = length + 1; /* with the mark */
@@ -166,9 +204,10 @@ static int cut_word(const Unigram *model, Pieces *pieces, const char *word, size
     Step *steps = pieces->steps;
     const Cell *cells = model->cells;
     for (size_t i = 0; i <= size; i++) steps[i] = (Step){0, NO_PIECE, 0};
-    for (size_t start = 0; start < size; start++) {
+    for (size_t start = 0, next; start < size; start = next) {
         int has_character = 0;
         size_t node = 0;
+        for (next = start + 1; next < size && IS_LATER(word[next - 1]);) next++;
         for (size_t end = start; end < size;) {
             size_t child = cells[node].base + (end ? SYMBOL(word[end - 1]) : MARK);
             const Cell *cell = &cells[child];
@@ -177,11 +216,10 @@ static int cut_word(const Unigram *model, Pieces *pieces, const char *word, size
             node = child;
             if (cell->piece == NO_PIECE) continue;
             step_to(&steps[end], steps[start].score + cell->score, cell->piece, start);
-            has_character |= end == start + 1;
+            has_character |= end == next;
         }
         if (!has_character)
-            step_to(&steps[start + 1], steps[start].score + model->unknown_score, UNKNOWN_ID,
-                    start);
+            step_to(&steps[next], steps[start].score + model->unknown_score, UNKNOWN_ID, start);
     }
     int32_t *ids = pieces->ids + size; /* filled from the end */
     size_t count = 0, kept = 0;

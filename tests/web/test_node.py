@@ -1,0 +1,155 @@
+"""The npm package under Node, compared with Python."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.encoders.contributions import token_contributions
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
+from paraphrastic_hf.mining.bitext import mine
+from tests.web.texts import texts
+
+HERE = Path(__file__).parent
+WEB = HERE.parents[1] / "web"
+ENCODE, CALL = HERE / "encode.mjs", HERE / "call.mjs"
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+def node(*arguments: object) -> str:
+    command = ["node", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def call(model: Path, method: str, *arguments: object) -> object:
+    """Return what a method of the JavaScript encoder returns."""
+    return json.loads(node(CALL, model, method, json.dumps(arguments)))
+
+
+def vectors_in_node(model: Path, lines: list[str], folder: Path) -> np.ndarray:
+    (folder / "texts.json").write_text(json.dumps(lines))
+    node(ENCODE, folder, model)
+    return np.fromfile(folder / "vectors.f32", np.float32).reshape(len(lines), -1)
+
+
+def compare(model: Path, lines: list[str], folder: Path) -> None:
+    expected = SentenceEncoder.from_pretrained(model).encode(lines)
+    np.testing.assert_allclose(vectors_in_node(model, lines, folder), expected, rtol=0, atol=1e-6)
+
+
+def test_the_engine_was_compiled_from_these_sources() -> None:
+    """If this fails, run `make wasm`."""
+    for line in (WEB / "paraphrastic.sha256").read_text().splitlines():
+        checksum, path = line.split()
+        content = (WEB.parent / path).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == checksum, path
+    assert (WEB / "paraphrastic.wasm").stat().st_size < 100_000
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["tiny", "multilingual"])
+def test_vectors_equal_those_of_python(name: str, tmp_path: Path) -> None:
+    compare(packaged_folder(name), texts(3000), tmp_path)
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tiny", "english", "multilingual"])
+def test_vectors_of_many_texts_equal_those_of_python(name: str, tmp_path: Path) -> None:
+    compare(packaged_folder(name), texts(50_000, seed=1), tmp_path)
+
+
+@needs_node
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16", "int8", "int4"])
+@pytest.mark.parametrize("dimension", [1, 7, 80])
+def test_every_storage_is_read(precision: str, dimension: int, tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(dimension)
+    encoder.save_pretrained(tmp_path / "model", precision=precision)
+    compare(tmp_path / "model", texts(200), tmp_path)
+
+
+@needs_node
+def test_similarity_and_contributions() -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny")
+    first, second = "The doctor examined the child.", "Le physician looked at the boy ☃."
+    expected = token_contributions(encoder, first, second)
+    found = call(packaged_folder("tiny"), "contributions", first, second)
+    assert isinstance(found, dict)
+    assert (tuple(found["first"]), tuple(found["second"])) == (expected.first, expected.second)
+    np.testing.assert_allclose(found["pairs"], expected.pairs.ravel(), atol=1e-9)
+    lines = [first, "", second, "猫"]
+    cosines = call(packaged_folder("tiny"), "similarity", lines, lines)
+    np.testing.assert_allclose(cosines, encoder.similarity(lines, lines).ravel(), atol=2e-6)
+    cosine = call(packaged_folder("tiny"), "similarity", first, second)
+    np.testing.assert_allclose(cosine, encoder.similarity(first, second).item(), atol=2e-6)
+
+
+@needs_node
+def test_neighbors_and_pairs_equal_those_of_python() -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny")
+    choice = random.Random(0)
+    words = [token[1:] for token in encoder.tokenizer.tokens() if re.fullmatch("▁[a-z]{3,}", token)]
+    source = [" ".join(choice.choices(words, k=choice.randrange(3, 12))) for _ in range(1500)]
+    target = [" ".join(choice.sample(line.split(), 3)) for line in source[:1200]]
+    cosines = encoder.similarity(source[:20], target)
+    found = call(packaged_folder("tiny"), "neighbors", source[:20], target, {"k": 3})
+    assert isinstance(found, list)
+    for row, nearest in zip(cosines, found, strict=True):
+        expected = np.sort(row)[::-1][: len(nearest)]
+        np.testing.assert_allclose([near["similarity"] for near in nearest], expected, atol=2e-6)
+        np.testing.assert_allclose(row[[near["index"] for near in nearest]], expected, atol=2e-6)
+    pairs = mine(encoder.encode(source), encoder.encode(target))
+    mined = call(packaged_folder("tiny"), "mine", source, target)
+    assert isinstance(mined, list)
+    assert len(mined) > 1000
+    same = {(pair["source"], pair["target"]) for pair in mined}
+    expected_pairs = set(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True))
+    assert len(same ^ expected_pairs) <= len(same) // 200  # cosines differ in the last digit
+
+
+@needs_node
+def test_damaged_and_foreign_models_are_refused(tmp_path: Path) -> None:
+    for name, content in {
+        "spiece.model": b"\xff" * 100,
+        "model.safetensors": b"\x00" * 100,
+        "config.json": b'{"model_type": "bert"}',
+        "paraphrastic_tokenizer.json": b'{"kind": "word"}',
+    }.items():
+        model = tmp_path / name
+        shutil.copytree(packaged_folder("tiny"), model)
+        (model / name).write_bytes(content)
+        outcome = subprocess.run(["node", CALL, model, "tokens", '["a"]'], capture_output=True)
+        assert outcome.returncode == 1, name
+        whole = (packaged_folder("tiny") / name).read_bytes()
+        (model / name).write_bytes(whole[: len(whole) - len(whole) // 3])
+        outcome = subprocess.run(["node", CALL, model, "tokens", '["a"]'], capture_output=True)
+        assert outcome.returncode == 1, name
+
+
+@needs_node
+@pytest.mark.parametrize("wrong", [[None], [3], ["a", None]])
+def test_other_values_than_strings_are_refused(wrong: list[object]) -> None:
+    arguments = json.dumps([wrong])
+    command = ["node", str(CALL), str(packaged_folder("tiny")), "encode", arguments]
+    outcome = subprocess.run(command, capture_output=True, text=True)
+    assert "TypeError" in outcome.stderr
+    assert f"texts[{len(wrong) - 1}]" in outcome.stderr
+
+
+def test_the_types_name_every_function() -> None:
+    code = (WEB / "paraphrastic.js").read_text(encoding="utf-8").split("\nclass ")[0]
+    typed = (WEB / "paraphrastic.d.ts").read_text(encoding="utf-8")
+    methods = re.findall(r"^  (?:static |async )*([a-z]\w+)\(.*\{$", code, re.MULTILINE)
+    assert {"load", "encode", "mine"} <= set(methods)
+    assert [name for name in methods if not re.search(rf"\b{name}\(", typed)] == []
