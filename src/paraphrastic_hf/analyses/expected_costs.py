@@ -40,7 +40,7 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
     if not evaluations:
         raise DataError(
             f"{run} has no {LOGGED} in {LOG}. {GIVE} for minimum risk training, with "
-            "--evaluate_every set to the number of steps between evaluations"
+            "--run.evaluate_every set to the number of steps between evaluations"
         )
     own = str(recipe["cost"]["metric"])
     by = {

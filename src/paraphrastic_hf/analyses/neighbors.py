@@ -81,16 +81,16 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
-            f"{name} is a {type(encoder).__name__}, whose table this package cannot read. Give "
-            "texts to search (--among)"
+            f"Cannot read the token vectors of {name}, which is a {type(encoder).__name__}. Give "
+            "the texts to search with --among"
         )
     table = encoder.table()
     if table is None:
         tables = encoder.model.tables()
         if len(tables) > 1:
             raise ModelError(
-                f"{name} is a mixture of {len(tables)} encoders with separate tables. Give texts "
-                "to search (--among)"
+                f"{name} is a mixture of {len(tables)} encoders with separate tables. Give the "
+                "texts to search with --among"
             )
         table = tables[0].weight.detach().float().cpu().numpy()
     tokens = [

@@ -47,7 +47,7 @@ def export(
     source = find_source(name)
     wanted = list(configs or source.configs)
     if not wanted:
-        raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
+        raise DataError(f"{name} requires a configuration: two language codes, such as en-fr")
     folder = _claim(name, output, data_dir)
     counts: dict[str, dict[str, int]] = {}
     absent: list[MissingFileError] = []

@@ -314,7 +314,7 @@ class LatentGenerator(HubMixin):
         lengths = np.diff(ids.offsets)
         if (lengths > MOST_READ).any():
             logger.warning(
-                "Cut %s to the maximum length of %d tokens",
+                "Truncated %s to the maximum length of %d tokens",
                 counted(int((lengths > MOST_READ).sum()), "text"),
                 MOST_READ,
             )

@@ -70,10 +70,10 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
     given = {name: value for name, value in drawn.items() if value is not None}
     if given and not arguments.sample:
         names = " and ".join(f"--{name}".replace("_", "-") for name in given)
-        raise DataError(f"{names} needs --sample")
+        raise DataError(f"{names} requires --sample")
     beams = arguments.beams
     if beams is not None and arguments.sample:
-        raise DataError("--beams and --sample exclude each other. Leave one out")
+        raise DataError("--beams and --sample cannot be used together. Leave one out")
     if beams is None:
         beams = arguments.usual_beams
         if not arguments.sample:
