@@ -269,16 +269,16 @@ class CorpusRecipe:
         languages, reference = source.languages or ["en", "en"], self.data.reference
         check_place(source, source.title)
         if len(languages) != 2:
-            raise must_be(f"languages of {source.title}", languages, "two names")
+            raise must_be(f"data.sources: languages of {source.title}", languages, "two names")
         if reference not in languages:
             raise must_be(
-                f"languages of {source.title}",
+                f"data.sources: languages of {source.title}",
                 languages,
                 f"two languages, one of them data.reference ({reference})",
             )
         if self.is_bitext and languages.count(reference) >= 2:
             raise must_be(
-                f"languages of {source.title}",
+                f"data.sources: languages of {source.title}",
                 languages,
                 "two different languages, because the step translate reads the side that is "
                 f"not in {reference}",

@@ -48,8 +48,8 @@ class GatedConfig(TableConfig):
         check_choices(self, activation=("tanh", "relu"), merge=("add", "tanh"))
         if self.activation != "tanh" and self.variant != UNGATED:
             raise ValueError(
-                f"activation ({self.activation!r}) needs variant 0, got {self.variant}. "
-                "Leave it out, or set variant to 0"
+                f"activation ({self.activation!r}) requires variant 0, got {self.variant}. Leave "
+                "activation out, or set variant to 0"
             )
         check_merge(self)
         if self.bidirectional and self.variant in (3, 4):

@@ -41,7 +41,7 @@ from paraphrastic_hf.training.engine.recipe import (
 logger = logging.getLogger(__name__)
 
 FEW_PAIRS = 100
-NOTHING = "No training data. Name files with --sources, or pass datasets."
+NOTHING = "No training data. Set --data.sources, or pass datasets."
 Rows = Iterable[tuple[str, list[str] | str]]  # location, and columns or an error message
 
 
@@ -73,7 +73,9 @@ def _refuse_no_text(path: Path) -> None:
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
     """Raise an error if a text or model of a recipe does not exist, without importing torch."""
     if data_root is not None and not Path(data_root).is_dir():
-        raise DataError(f"{data_root} is not a folder. Set the data folder with --data.")
+        raise DataError(
+            f"The data folder {data_root} is not a folder. Set another one with --data."
+        )
     for _, name in named_weights(recipe, models_only=True):
         resolve_model(name, data_root)
     development = getattr(recipe.run, "development", None)
@@ -147,7 +149,10 @@ def read_sources(
         found.append(SourcePairs(source, _marked(texts, source, recipe.tokenizer), beside))
     count = sum(len(item.pairs) for item in found)
     if count < FEW_PAIRS:
-        logger.warning("Only %s to train on. Use at least a few thousand.", counted(count, "pair"))
+        logger.warning(
+            "Only %s to train on. Good models require at least a few thousand.",
+            counted(count, "pair"),
+        )
     return found
 
 
@@ -180,7 +185,7 @@ def read_sentences(
     if not found:
         raise DataError(
             f"No source has sentences in {wanted!r}. Set data.language to one of "
-            f"{', '.join(sorted(named))}, or set the languages of the sources."
+            f"{', '.join(sorted(named))}, or set languages for each of data.sources."
         )
     return list(found)
 
@@ -192,8 +197,8 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
     splits = find_source(dataset.name).configs.get(corpus.config.name)
     if splits is not None and dataset.split not in splits:
         raise DataError(
-            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}. Set split to "
-            f"{' or '.join(splits)}."
+            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}. Set the key "
+            f"split of this dataset to {' or '.join(splits)}."
         )
 
 

@@ -102,7 +102,7 @@ class TokenizerArguments:
 
     def __post_init__(self) -> None:
         if not self.orders:
-            raise must_be("tokenizer.orders", self.orders, "lengths of at least 1")
+            raise must_be("tokenizer.orders", self.orders, "a list with at least one n-gram length")
         if self.from_model is None:
             return
         if not self.from_model.strip():
@@ -253,6 +253,7 @@ def refuse_beside_start(
     )
     if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
         raise RecipeError(
-            f"start ({start}) already has a tokenizer and an encoder. Remove all keys of tokenizer "
-            "and model except embedding_dropout and word_dropout"
+            f"The model given as start ({start}) already has a tokenizer and an encoder. Remove "
+            "all keys of the sections tokenizer and model except model.embedding_dropout and "
+            "model.word_dropout"
         )

@@ -94,7 +94,10 @@ def start_from_vectors(
             table[row_of[word]] = torch.from_numpy(vector)
             found.add(word)
     if not found:
-        raise DataError(f"{path} has no vector for any of the {len(tokens):,} vocabulary entries")
+        raise DataError(
+            f"{path} (model.vectors) has no vector for any of the {len(tokens):,} vocabulary "
+            "entries"
+        )
     logger.info("Initialized %s of %s rows from %s", f"{len(found):,}", f"{len(tokens):,}", path)
 
 

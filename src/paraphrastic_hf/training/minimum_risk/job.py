@@ -59,7 +59,7 @@ class MinimumRisk:
         self.recipe, self.context = recipe, context = with_development(recipe), context
         if recipe.start is None:
             raise RecipeError(
-                "start is missing. Name a translation model with --start, a directory or a Hub "
+                "start is missing. Set --start to a translation model: a directory or a Hub "
                 "repository that AutoModelForSeq2SeqLM loads"
             )
         check_sources(recipe.data, context.data_root)
@@ -90,8 +90,8 @@ class MinimumRisk:
         }
         if not len(columns["kept.sources"]):
             raise DataError(
-                f"No pairs to train on. Raise data.max_length ({recipe.data.max_length} tokens "
-                "per side)"
+                "No pairs to train on, because both sides must have at most data.max_length "
+                f"({recipe.data.max_length}) tokens. Raise data.max_length"
             )
         write_columns(work / "corpus", columns, {})
 

@@ -192,8 +192,8 @@ class MinimumRiskRunArguments(RunArguments):
     development: str = argument(
         "expected_cost",
         help="score that selects the checkpoint. expected_cost: expected cost on held-out pairs. "
-        "first: cost of the most likely candidates. A file with the columns of the first source: "
-        "expected cost on its pairs. none: keep the last checkpoint",
+        "first: cost of the most likely candidates. FILE: expected cost on the pairs of a file, "
+        "which has the columns of the first source. none: keep the last checkpoint",
         choices=(*DEVELOPMENT, FILE),
     )
 
@@ -243,7 +243,7 @@ class MinimumRiskRecipe:
         needs_name = cost.metric in ("function", "evaluate")
         if beams is not None and beams < candidates.count:
             raise must_be(
-                f"candidates.beams with {candidates.count} candidates",
+                f"candidates.beams with candidates.count {candidates.count}",
                 beams,
                 f"at least {candidates.count}",
             )

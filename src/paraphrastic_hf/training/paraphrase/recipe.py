@@ -156,9 +156,9 @@ class ParaphraseTraining(AveragedArguments):
 class ParaphraseRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
-        help="score that selects the checkpoint. held_out: likelihood of held-out pairs. A file "
-        "with the columns of the first source: likelihood of the pairs in the file. none: keep "
-        "the last checkpoint",
+        help="score that selects the checkpoint. held_out: likelihood of held-out pairs. FILE: "
+        "likelihood of the pairs in a file, which has the columns of the first source. none: "
+        "keep the last checkpoint",
         choices=(HELD_OUT, NONE, FILE),
     )
 
@@ -192,7 +192,7 @@ class ParaphraseRecipe:
         is_plain = model.kind == PARAPHRASER
         if is_plain and (model.template, model.writes) != (NONE, SENTENCE):
             raise must_be(
-                "model.template and model.writes of a paraphraser",
+                "model.template and model.writes with model.kind paraphraser",
                 (model.template, model.writes),
                 "none and sentence, or set model.kind to scpn",
             )
@@ -202,8 +202,8 @@ class ParaphraseRecipe:
             raise must_be("data.bpe with model.writes parse", self.data.bpe, "left out")
         if model.tie and model.kind in STOCK:
             raise must_be(
-                f"model.tie of {model.kind}",
+                f"model.tie with model.kind {model.kind}",
                 model.tie,
-                "omitted, because its table is always shared",
+                "left out, because this kind always shares its table",
             )
         check_chosen_by_score(training, self.data.held_out, run)

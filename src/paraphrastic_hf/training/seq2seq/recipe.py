@@ -19,7 +19,7 @@ from paraphrastic_hf.training.engine.recipe import (
 class ParallelArguments(DataArguments):
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
-        "swap": "data.target_language determines the target side",
+        "swap": "Leave it out, because data.target_language determines the target side",
     }
     target_language: str = argument(
         "en",
@@ -78,4 +78,4 @@ def check_chosen_by_score(training: AnnealedArguments, held_out: int, run: Any) 
     average = training.average if isinstance(training, AveragedArguments) else 1
     if run.keep_checkpoints < average:
         key = f"run.keep_checkpoints with training.average {average}"
-        raise must_be(key, run.keep_checkpoints, "at least as large")
+        raise must_be(key, run.keep_checkpoints, "at least training.average")

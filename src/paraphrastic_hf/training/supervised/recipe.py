@@ -221,12 +221,15 @@ class SupervisedRecipe:
         ):
             if value is not None and task.kind not in owners:
                 raise RecipeError(
-                    f"{name} is a key of {' and '.join(owners)}, not of {task.kind}. Remove it"
+                    f"{name} applies to task.kind {' and '.join(owners)}, not to {task.kind}. "
+                    f"Remove {name}"
                 )
         if task.kind in of_words and training.scramble:
-            raise must_be(f"training.scramble in {task.kind}", training.scramble, "0")
+            raise must_be(f"training.scramble with task.kind {task.kind}", training.scramble, "0")
         if self.parts and self.start is None:
-            raise RecipeError("parts extend the encoder of start. Set start, or remove parts")
+            raise RecipeError(
+                "parts are added to the encoder given as start. Set start, or remove parts"
+            )
 
     def _refuse_contradictions(self) -> None:
         task, model, training = self.task, self.model, self.training
@@ -246,5 +249,5 @@ class SupervisedRecipe:
             if value and (name == "lambda_w" or training.freeze == "encoder"):
                 raise RecipeError(
                     f"training.{name} ({value}) penalizes parameters that training.freeze "
-                    f"{training.freeze} keeps fixed. Remove one of them"
+                    f"{training.freeze} keeps fixed. Remove one of the two keys"
                 )

@@ -102,8 +102,8 @@ class TranslationRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
         help="score that selects the checkpoint. held_out: likelihood of held-out pairs. bleu: "
-        "BLEU of greedy translations of 500 held-out pairs. A file with the columns of the first "
-        "source: likelihood of the pairs in the file. none: keep the last checkpoint",
+        "BLEU of greedy translations of 500 held-out pairs. FILE: likelihood of the pairs in a "
+        "file, which has the columns of the first source. none: keep the last checkpoint",
         choices=(HELD_OUT, BLEU, NONE, FILE),
     )
 
@@ -138,7 +138,7 @@ class TranslationRecipe:
         check_chosen_by_score(training, self.data.held_out, run)
         if self.data.max_length > model.positions:
             raise must_be(
-                f"data.max_length with {model.positions} model.positions",
+                f"data.max_length with model.positions {model.positions}",
                 self.data.max_length,
-                "at most as large",
+                "at most model.positions",
             )
