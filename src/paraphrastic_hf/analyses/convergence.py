@@ -18,7 +18,7 @@ from paraphrastic_hf.training.engine.score_units import scored_on
 
 NEARLY = 0.99  # share of the best score that counts as near the best
 LOG = "logs/train.jsonl"
-GIVE = "Give the --output of `paraphrastic train`"
+GIVE = "Pass a folder that `paraphrastic train --output` wrote"
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,9 @@ def _of_rows(
     unknown = next((query for query in queries if query not in known), "")
     close = difflib.get_close_matches(unknown, tokens, n=3, cutoff=0.6)
     near = f", such as {', '.join(map(repr, close))}" if close else ""
-    hint = f"Use an entry of its table{near}, or encode words instead (--among FILE)"
+    hint = (
+        f"Use an entry of the model's vocabulary{near}, or give texts to search with --among FILE"
+    )
     if not known:
         return {}, hint
     vectors = table[list(known.values())]
@@ -125,7 +127,7 @@ def _of_texts(
 ) -> tuple[dict[str, list[Match]], str]:
     vectors = _encode(encoder, queries)
     known = {query: i for i, query in enumerate(queries) if vectors[i].any()}
-    hint = "Use another word, or a model of pieces or n-grams"
+    hint = "Use another word, or a model with subword or n-gram tokens"
 
     def blocks() -> Iterator[tuple[Sequence[str], np.ndarray]]:
         for start in range(0, len(among), WORDS_AT_A_TIME):

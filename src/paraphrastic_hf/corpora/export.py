@@ -111,7 +111,8 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()
         if ours == theirs or ours in theirs.parents or theirs in ours.parents:
             raise DataError(
-                f"{folder} and the official files in {data_dir} overlap. Choose another output"
+                f"The output folder {folder} overlaps with {data_dir}, the folder of the official "
+                "files. Choose another output folder"
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -120,13 +120,19 @@ class EngineArguments:
     )
     sample: bool = argument(False, help="sample tokens instead of beam search")
     top_p: float = argument(
-        1.0, help="with sample: probability mass of nucleus sampling", above=0, at_most=1
+        1.0,
+        help="with engine.sample: total probability of the most likely tokens to sample from "
+        "(nucleus sampling)",
+        above=0,
+        at_most=1,
     )
     temperature: float = argument(
-        1.0, help="with sample: temperature; lower values prefer likelier tokens", above=0
+        1.0,
+        help="with engine.sample: softmax temperature. Lower values prefer likelier tokens",
+        above=0,
     )
     length_penalty: float = argument(
-        1.0, help="divide a beam's log-probability by its length to this power"
+        1.0, help="exponent of the length by which a beam's log probability is divided"
     )
     max_tokens: int = argument(
         200, help="maximum length of a translation, in tokens", at_least=1, at_most=MOST_TOKENS
@@ -180,7 +186,7 @@ class MakeArguments:
     partition: str | None = argument(None, help="with slurm: partition of the jobs")
     time: str = argument("20:00:00", help="with slurm: time limit of a job")
     slurm: dict[str, Any] = argument({}, help="with slurm: further options of sbatch")
-    address: str = argument("auto", help="with ray: address of the cluster; local starts a new one")
+    address: str = argument("auto", help="with ray: address of the cluster. local starts a new one")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,7 @@ def read_development(name: str, data_root: str | Path | None) -> Sequence[Scored
     try:
         return _read(name, evaluation_files(root))
     except DataError as error:
-        fix = "To train without a development set, use --development none."
+        fix = "To train without a development set, use --run.development none."
         raise type(error)(f"{str(error).removesuffix('.')}. {fix}") from error
 
 

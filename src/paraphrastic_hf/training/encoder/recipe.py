@@ -106,7 +106,9 @@ class EncoderRecipe:
         TokenizerArguments(), help="tokenizer (must be left out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder. With `start`, only the two dropouts may be set"
+        ModelArguments(),
+        help="encoder. With `start`, only model.embedding_dropout and "
+        "model.word_dropout may be set",
     )
     parts: list[EncoderArguments] = argument(
         [],

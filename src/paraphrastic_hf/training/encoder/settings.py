@@ -94,9 +94,9 @@ class TokenizerArguments:
     )
     from_model: str | None = argument(
         None,
-        help="model whose tokenizer to use: run directory, packaged model or Hub repository. kind "
-        "and lowercase must be those of the tokenizer, marks may be added. finish.merge_with can "
-        "then average the two models",
+        help="model whose tokenizer to use: run directory, packaged model or Hub repository. "
+        "tokenizer.kind and tokenizer.lowercase must have the values of that tokenizer, and "
+        "tokenizer.marks may be added. finish.merge_with can later average the two models",
         names="model",
     )
 
@@ -151,7 +151,7 @@ class ModelArguments:
     embedding_size: int | None = size_argument(
         None,
         help="projection, recurrent, char_cnn: number of dimensions of a token vector (default: "
-        "hidden_size)",
+        "model.hidden_size)",
     )
     embedding_dropout: float = argument(
         0.3, help="dropout probability of each dimension of a token vector", at_least=0, below=1

@@ -164,7 +164,10 @@ class OptimizationArguments:
         [0.9, 0.999], help="adam: decay rates of the two moment estimates", at_least=0, below=1
     )
     weight_decay: float = argument(
-        0.0, help="adam: decoupled weight decay (times the learning rate)", at_least=0, at_most=1
+        0.0,
+        help="adam: decoupled weight decay, multiplied by the learning rate",
+        at_least=0,
+        at_most=1,
     )
     momentum: float | None = argument(
         None, help="sgd, nesterov: momentum factor (default: 0)", at_least=0, below=1
@@ -207,7 +210,7 @@ class OptimizationArguments:
         if len(self.betas) != 2:
             raise must_be("training.betas", self.betas, "two numbers")
         if self.optimizer == "nesterov" and not self.momentum:
-            key = "training.momentum with optimizer nesterov"
+            key = "training.momentum with training.optimizer nesterov"
             raise must_be(key, self.momentum, "above 0 (the thesis uses 0.99)")
         if self.schedule == "inverse_root" and self.warmup_steps <= 0:
             key = "training.warmup_steps with schedule inverse_root"

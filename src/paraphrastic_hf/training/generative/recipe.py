@@ -61,7 +61,7 @@ class LatentArguments:
     state_size: int | None = argument(
         None,
         help="number of dimensions of the states in encoders and decoders, even (default: "
-        "hidden_size)",
+        "model.hidden_size)",
         at_least=2,
     )
     encoder: str = argument(
@@ -191,7 +191,7 @@ class GenerativeTraining(TokenBatchArguments):
     decoders_first: int = argument(
         0,
         help="number of initial steps in which the semantic encoder (mgt: the only encoder) is "
-        "frozen. Useful if this encoder is already trained (vectors or start)",
+        "frozen. Useful if this encoder is already trained (model.vectors or start)",
         at_least=0,
     )
     candidates: int | None = argument(
@@ -224,7 +224,7 @@ class GenerativeRecipe:
     )
     data: GenerativeData = argument(GenerativeData(), help="training data")
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(marks="end"), help="tokenizer (marks must be end)"
+        TokenizerArguments(marks="end"), help="tokenizer (tokenizer.marks must be end)"
     )
     model: LatentArguments = argument(LatentArguments(), help="generative model")
     training: GenerativeTraining = argument(
@@ -272,10 +272,10 @@ class GenerativeRecipe:
             raise must_be(
                 "data.held_out with run.development held_out",
                 self.data.held_out,
-                "at least 1, or set run.development to none",
+                "at least 1 (or set run.development to none)",
             )
         if model.encoder != "transformer" and model.encoder_layers is not None:
-            key = f"model.encoder_layers of an {model.encoder}"
+            key = f"model.encoder_layers with model.encoder {model.encoder}"
             raise must_be(key, model.encoder_layers, "left out")
         if model.decoder == "lstm" and model.decoder_layers != 1:
             raise must_be("model.decoder_layers with model.decoder lstm", model.decoder_layers, "1")
@@ -285,9 +285,9 @@ class GenerativeRecipe:
             not model.variational or not self.data.held_out or self.run.development == "none"
         ):
             raise must_be(
-                "training.aggressive without model.variational, data.held_out or run.development",
+                "training.aggressive",
                 True,
-                "left out",
+                "left out unless model.variational, data.held_out and run.development are set",
             )
         if training.aggressive and training.decoders_first:
             raise must_be(

@@ -54,7 +54,7 @@ class CandidateArguments:
         choices=("beam", "sample"),
     )
     beams: int | None = argument(
-        None, help="beam: beam size (default: count)", at_least=2, at_most=MOST_BEAMS
+        None, help="beam: beam size (default: candidates.count)", at_least=2, at_most=MOST_BEAMS
     )
     top_p: float = argument(
         1.0,
@@ -162,8 +162,8 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     gamma: float = argument(
         0.3,
-        help="weight of the likelihood of the references. The risk has weight 1 - gamma (thesis: "
-        "0.2 to 0.4, released code: 0.3)",
+        help="weight of the likelihood of the references. The risk has weight 1 - training.gamma "
+        "(thesis: 0.2 to 0.4, released code: 0.3)",
         at_least=0,
         below=1,
     )

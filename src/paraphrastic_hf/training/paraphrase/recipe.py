@@ -122,7 +122,9 @@ class ParaphraserArguments:
         None, help="scpn: number of dimensions of a state in the parse encoder (default: 128)"
     )
     encoder_layers: int | None = argument(
-        None, help="marian, bart: number of encoder layers (default: decoder_layers)", at_least=1
+        None,
+        help="marian, bart: number of encoder layers (default: model.decoder_layers)",
+        at_least=1,
     )
     heads: int | None = argument(
         None, help="marian, bart: number of attention heads of a block (default: 4)", at_least=1
@@ -130,7 +132,7 @@ class ParaphraserArguments:
     feed_forward: int | None = size_argument(
         None,
         help="marian, bart: number of units of the feed-forward layer (default: 4 times "
-        "hidden_size)",
+        "model.hidden_size)",
     )
     positions: int | None = argument(
         None,
@@ -173,7 +175,7 @@ class ParaphraseRecipe:
         TokenizerArguments(
             vocab_size=32_000, lowercase=True, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of sentences (marks must be end). Parses have a fixed tokenizer",
+        help="tokenizer of sentences (tokenizer.marks must be end). Parses have a fixed tokenizer",
     )
     model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
     training: ParaphraseTraining = argument(
@@ -194,7 +196,7 @@ class ParaphraseRecipe:
             raise must_be(
                 "model.template and model.writes with model.kind paraphraser",
                 (model.template, model.writes),
-                "none and sentence, or set model.kind to scpn",
+                "none and sentence (or set model.kind to scpn)",
             )
         if model.writes != SENTENCE and model.template != TEMPLATE:
             raise must_be("model.template with model.writes parse", model.template, "template")

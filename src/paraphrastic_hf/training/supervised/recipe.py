@@ -135,8 +135,8 @@ class SupervisedTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other encoder parameters. It pulls toward 0, or "
-        "with `start` toward the initial values",
+        help="weight of the L2 penalty on all encoder parameters except token vectors. It pulls "
+        "toward 0, or toward the initial values if `start` is set",
         at_least=0,
     )
     lambda_s: float = argument(
@@ -174,7 +174,9 @@ class SupervisedRecipe:
         TokenizerArguments(), help="tokenizer (must be left out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder. With `start`, only the two dropouts may be set"
+        ModelArguments(),
+        help="encoder. With `start`, only model.embedding_dropout and "
+        "model.word_dropout may be set",
     )
     parts: list[EncoderArguments] = argument(
         [],

@@ -72,7 +72,7 @@ class TranslatorArguments:
         "tables, marian: always shared)",
     )
     embedding_size: int | None = size_argument(
-        None, help="gated_conv: number of dimensions of a token vector (default: hidden_size)"
+        None, help="gated_conv: number of dimensions of a token vector (default: model.hidden_size)"
     )
     kernel_width: int | None = argument(
         None,
@@ -84,7 +84,8 @@ class TranslatorArguments:
     )
     feed_forward: int | None = size_argument(
         None,
-        help="marian: number of units of the feed-forward layer (default: 4 times hidden_size)",
+        help="marian: number of units of the feed-forward layer (default: 4 times "
+        "model.hidden_size)",
     )
 
 
@@ -118,7 +119,7 @@ class TranslationRecipe:
         TokenizerArguments(
             vocab_size=40_000, lowercase=False, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of both sides (marks must be end)",
+        help="tokenizer of both sides (tokenizer.marks must be end)",
     )
     model: TranslatorArguments = argument(TranslatorArguments(), help="translation model")
     training: TranslationTraining = argument(
