@@ -243,7 +243,7 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
 def fit(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.fit import fit as analyze
 
-    pairs = _drawn_pairs(arguments.models[0], arguments, "Name another model first")
+    pairs = _drawn_pairs(arguments.models[0], arguments, "Choose another model first")
     encoders = _encoders(arguments.models)
     return analyze(encoders, pairs, batch_size=arguments.batch_size)
 
@@ -270,7 +270,7 @@ def fit(arguments: argparse.Namespace) -> Analysis:
 def negatives(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.negatives import negatives as analyze
 
-    pairs = _drawn_pairs(arguments.model, arguments, "Name another model")
+    pairs = _drawn_pairs(arguments.model, arguments, "Choose another model")
     return analyze(
         _encoder(arguments.model),
         pairs,

@@ -95,4 +95,4 @@ def _nearest(wanted: str, known: list[str]) -> str:
     if close:
         return f"Did you mean {' or '.join(dict.fromkeys(close))}?"
     folders = dict.fromkeys(full.partition("/")[0] for full in known)
-    return f"Name a file, or a recipe from {', '.join(folders)}."
+    return f"Give a file, or a recipe from {', '.join(folders)}."

@@ -110,7 +110,8 @@ def _vectors_at(
     tables = load_model(path).tables()
     if len(tables) > 1:
         raise DataError(
-            f"{path} is a mixture of {len(tables)} encoders. Choose a model with one table"
+            f"{path} (model.vectors) is a mixture of {len(tables)} encoders. Choose a model with "
+            "a single table of token vectors"
         )
     table = tables[0].weight.detach().numpy()
     _check_dimension(path, table.shape[1], dimension)

@@ -211,7 +211,9 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
             f"{recipe.data.target_language}. Set it to {written}, or start from another model"
         )
     if translator.tokenizer.eos_token_id is None:
-        raise ModelError(f"The tokenizer in {start} has no end token (eos_token)")
+        raise ModelError(
+            f"The tokenizer in {start} has no end token (eos_token). Start from another model"
+        )
     return translator
 
 

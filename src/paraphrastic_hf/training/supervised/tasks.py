@@ -135,7 +135,10 @@ class _TextTask:
                 )
         missing = [split for split in SPLITS if split not in known]
         if missing:
-            raise DataError(f"{self.name} has no {' or '.join(missing)} split")
+            raise DataError(
+                f"{self.name} has no {' or '.join(missing)} split. Set task.dataset to another "
+                "corpus"
+            )
         self.tables = {
             split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
         }
