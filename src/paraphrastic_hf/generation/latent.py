@@ -141,7 +141,10 @@ class LatentGenerator(HubMixin):
         ids = self.tokenizer.encode_batch(list(texts))
         known = np.flatnonzero(np.diff(ids.offsets))
         if not len(known):
-            raise ValueError("No text has a known token. Use the languages of the model")
+            raise ValueError(
+                "No text contains a token that the model knows. Use texts in the languages of "
+                "the model"
+            )
         center_on_texts(self.model, ids, known)
 
     def translate(

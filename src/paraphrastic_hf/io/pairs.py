@@ -273,8 +273,8 @@ def _find_texts(
         if len(found) >= 2:
             return found[:2]
     raise DataError(
-        f"{name} has fewer than two columns that look like text (columns: {_shown(names)}). Name "
-        "the two with `columns`"
+        f"{name} has fewer than two columns that look like text (columns: {_shown(names)}). "
+        "Select the two with `columns`"
     )
 
 

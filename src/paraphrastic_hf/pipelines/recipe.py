@@ -226,7 +226,7 @@ class CorpusRecipe:
             raise must_be(
                 "engine.outputs",
                 engine.outputs,
-                f"1 for kind {engine.kind}, which gives one translation per line",
+                f"1 for engine.kind {engine.kind}, which gives one translation per line",
             )
         if not engine.sample and engine.outputs > engine.beams:
             raise must_be(
@@ -235,7 +235,7 @@ class CorpusRecipe:
                 f"at most engine.beams ({engine.beams}), unless engine.sample is true",
             )
         if make.executor == "slurm" and make.partition is None:
-            raise must_be("make.partition", make.partition, "given with executor slurm")
+            raise must_be("make.partition", make.partition, "given with make.executor slurm")
         for source in self.data.sources:
             self._check_source(source)
 

@@ -88,7 +88,7 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
     path = directory / "tokenizer_config.json"
     with refused(ModelError, f"The n-gram tokenizer in {directory} is incomplete"):
         if "orders" not in read_json(path):
-            raise ValueError("the key orders is missing")  # the defaults would give other tokens
+            raise ValueError("the key `orders` is missing")  # the defaults would give other tokens
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(
             str(directory), trust_remote_code=False
         )

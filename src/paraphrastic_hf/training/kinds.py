@@ -208,7 +208,7 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
     if owners and own not in owners:
         raise RecipeError(
             f"--{key} is a key of kind {' and '.join(owners)}, not of this recipe's kind {own}. "
-            "Remove it."
+            f"Remove --{key}."
         )
 
 

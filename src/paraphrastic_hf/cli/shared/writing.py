@@ -155,8 +155,8 @@ def write_blocks(
     tell_if_empty(getattr(arguments, "file", None) or arguments.source, before, "sentence")
     if without:
         logger.warning(
-            "%s lines with text have an empty output, the first is line %s. The model may "
-            "know none of their tokens",
+            "%s lines with text have an empty output. The first is line %s. The model may know "
+            "none of their tokens",
             f"{len(without):,}",
             f"{without[0]:,}",
         )

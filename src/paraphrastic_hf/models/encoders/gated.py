@@ -54,8 +54,8 @@ class GatedConfig(TableConfig):
         check_merge(self)
         if self.bidirectional and self.variant in (3, 4):
             raise ValueError(
-                f"bidirectional must be false for GRAN-{self.variant}, which uses the last "
-                "state. Set it to false, or variant to 1, 2 or 5"
+                f"bidirectional must be false for GRAN-{self.variant}, which uses the last state. "
+                "Set bidirectional to false, or variant to 1, 2 or 5"
             )
 
     def validate_size(self) -> None:

@@ -71,7 +71,8 @@ class RecurrentConfig(TableConfig):
     def validate_cell(self) -> None:
         if self.cell != "lstm" and not self.output_gate:
             raise ValueError(
-                f"output_gate must be true for cell {self.cell}. Set it to true, or cell to lstm"
+                f"output_gate must be true for cell {self.cell}. Set output_gate to true, or cell "
+                "to lstm"
             )
         if self.cell != "rnn" and self.activation != "tanh":
             raise ValueError(

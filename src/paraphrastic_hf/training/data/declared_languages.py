@@ -43,8 +43,8 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
                 continue
             if code in known_languages() and other != code:
                 logger.warning(
-                    "Side %d of %s is declared %s but looks like %s. Check the key languages of "
-                    "this source.",
+                    "Side %d of %s is declared %s but looks like %s. Check the key `languages` "
+                    "of this source.",
                     side + 1, name, code, other,
                 )  # fmt: skip
             else:

@@ -73,9 +73,7 @@ def _refuse_no_text(path: Path) -> None:
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
     """Raise an error if a text or model of a recipe does not exist, without importing torch."""
     if data_root is not None and not Path(data_root).is_dir():
-        raise DataError(
-            f"The data folder {data_root} is not a folder. Set another one with --data."
-        )
+        raise DataError(f"{data_root} is not a folder. Set the data folder with --data.")
     for _, name in named_weights(recipe, models_only=True):
         resolve_model(name, data_root)
     development = getattr(recipe.run, "development", None)
@@ -198,7 +196,7 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
     if splits is not None and dataset.split not in splits:
         raise DataError(
             f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}. Set the key "
-            f"split of this dataset to {' or '.join(splits)}."
+            f"`split` of this dataset to {' or '.join(splits)}."
         )
 
 

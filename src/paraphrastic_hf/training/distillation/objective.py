@@ -111,7 +111,7 @@ def _sides_read(
             raise DataError(
                 f"{source} has the languages {', '.join(languages)}, but a teacher reads only "
                 f"{', '.join(reads)}. Remove the source, or correct data.teacher_languages or the "
-                "key languages of this teacher"
+                "key `languages` of this teacher"
             )
         chosen.append(known[0])
     return chosen

@@ -147,8 +147,8 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
     for name in (name for name in given if name not in known):
         kinds = [kind for kind, model in FAMILIES.items() if name in _fields(model.config_class)]
         raise RecipeError(
-            f"model.{name} ({given[name]!r}) is not a key of model.kind {arguments.kind}. Remove "
-            f"it, or set model.kind to {' or '.join(kinds)}"
+            f"model.{name} ({given[name]!r}) does not apply to model.kind {arguments.kind}. "
+            f"Remove model.{name}, or set model.kind to {' or '.join(kinds)}"
         )
     for name in (name for name in arguments.options if name not in known):
         raise RecipeError(

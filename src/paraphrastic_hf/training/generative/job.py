@@ -313,7 +313,7 @@ def _check_languages(sources: list[SourcePairs]) -> set[str]:
         if len(set(own)) != 2:
             raise DataError(
                 f"{item.source.name} must have two languages, got {', '.join(own)}. Set the key "
-                "languages of this source, such as [en, fr]"
+                "`languages` of this source, such as [en, fr]"
             )
         found |= set(own)
     return found
@@ -323,8 +323,9 @@ def _warn_of_collapse(gauges: LatentDiagnostics) -> None:
     for variable, kl in gauges.kl.items():
         if kl < SMALL_KL:
             logger.warning(
-                "Posterior collapse: the variable %s has %.3f nats per sentence and %d active "
-                "units. Lower training.kl_weight, or raise training.kl_rise",
+                "Posterior collapse: the variable %s has a KL divergence of %.3f nats per "
+                "sentence and %d active units. Lower training.kl_weight, or raise "
+                "training.kl_rise",
                 variable,
                 kl,
                 gauges.active_units[variable],

@@ -187,7 +187,8 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
     cost, to = recipe.cost, recipe.data.target_language
     if cost.metric in SEMANTIC and cost.model in ENGLISH and to not in CODES_OF_ENGLISH:
         logger.warning(
-            "cost.model %s is for English, but the translations are in %s. Set it to multilingual",
+            "cost.model %s is for English, but the translations are in %s. Set cost.model to "
+            "multilingual",
             cost.model,
             to,
         )
@@ -208,7 +209,8 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     if written not in (None, recipe.data.target_language):
         raise RecipeError(
             f"{start} writes {written}, but data.target_language is "
-            f"{recipe.data.target_language}. Set it to {written}, or start from another model"
+            f"{recipe.data.target_language}. Set data.target_language to {written}, or start from "
+            "another model"
         )
     if translator.tokenizer.eos_token_id is None:
         raise ModelError(

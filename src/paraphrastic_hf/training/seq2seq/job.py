@@ -154,7 +154,7 @@ def written_side(source: SourceArguments, to: str) -> int:
     if len(languages) != 2 or languages.count(to) != 1:
         raise DataError(
             f"{source.name} must have data.target_language ({to}) on one side, got the languages "
-            f"{', '.join(languages)}. Set data.target_language, or the key languages of this "
+            f"{', '.join(languages)}. Set data.target_language, or the key `languages` of this "
             f"source, such as [{to}, de]"
         )
     return languages.index(to)
