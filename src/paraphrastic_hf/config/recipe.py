@@ -175,9 +175,7 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
     parsed = []
     times = sum(key.rpartition(".")[2] == "sources" for key, _ in groups)
     if times > 1:  # for all other keys the last value counts
-        raise RecipeError(
-            f"data.sources is given {times} times. Give it once, with all its values."
-        )
+        raise RecipeError(f"--sources is given {times} times. Give it once, with all its values.")
     for key, values in groups:
         if not values:
             raise RecipeError(f"--{key} requires a value")

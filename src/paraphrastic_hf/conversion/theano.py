@@ -127,8 +127,8 @@ def _find_kind(file: TheanoFile, place: str) -> str:
         return fitting[0]
     if fitting:
         raise DataError(
-            f"The arrays in {place} fit several kinds: {', '.join(fitting)}. Choose one with "
-            f"--kind. The file contains\n  {file.described()}"
+            f"The arrays in {place} fit {' or '.join(fitting)}. Choose one with --kind. The file "
+            f"contains\n  {file.described()}"
         )
     raise DataError(
         f"The arrays in {place} fit none of the kinds {', '.join(RELEASED_PARTS)}. The file "
