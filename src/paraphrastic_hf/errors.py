@@ -122,8 +122,8 @@ def in_a_line(error: BaseException) -> str:
         return f"its weights are damaged ({said}). Download or train the model again"
     if "trust_remote_code" in str(error):
         return (
-            "it needs Python code of its own, which was not run. If you trust the code, import "
-            "it or pass trust_remote_code=True or --trust-remote-code"
+            "it requires Python code of its own, which was not run. If you trust the code, "
+            "import it or pass trust_remote_code=True or --trust-remote-code"
         )
     return said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
 

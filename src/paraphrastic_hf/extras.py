@@ -42,7 +42,7 @@ def require(extra: str, *packages: str, what: str) -> None:
     missing = [name for name in packages if not _is_there(name)]
     if missing:
         raise MissingExtraError(
-            f"{what} needs {', '.join(map(_name, missing))}. {_advice(extra)}",
+            f"{what} requires {', '.join(map(_name, missing))}. {_advice(extra)}",
             name=missing[0],
         )
 

@@ -47,7 +47,7 @@ def test_runs_have_costs_by_both_metrics(tmp_path: Path) -> None:
 def test_runs_without_expected_costs_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"recipe\.yaml"):
         read_costs(tmp_path / "absent")
-    with pytest.raises(DataError, match="--evaluate_every"):
+    with pytest.raises(DataError, match=r"run\.evaluate_every"):
         read_costs(run(tmp_path / "other", "simile", [{"step": 1, "development": 3.0}]))
     with pytest.raises(DataError):
         expected_costs([tmp_path / "a", tmp_path / "b" / "a"])

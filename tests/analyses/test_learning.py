@@ -66,7 +66,7 @@ def test_99_percent_of_the_best_is_reached_earlier(tmp_path: Path) -> None:
 def test_runs_that_cannot_be_compared_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"recipe\.yaml"):
         convergence([tmp_path / "absent"])
-    with pytest.raises(DataError, match="--development"):
+    with pytest.raises(DataError, match=r"run\.development"):
         convergence([run(tmp_path / "none", [])])
     other = run(tmp_path / "other", [1.0], development="sts17-en-en")
     with pytest.raises(DataError):

@@ -65,7 +65,7 @@ def test_a_file_takes_precedence_over_a_packaged_recipe(
         ("simple-and-efective-2019/sp", "simple-and-effective-2019/sp"),
         ("blstm-avg", "revisiting-recurrent-2017/bilstm-avg"),
         ("xyzzy", "back-translation-2017, beyond-bleu-2019"),
-        ("pairs.tsv.gz", "--sources"),
+        ("pairs.tsv.gz", "data.sources"),
     ],
 )
 def test_unknown_and_ambiguous_names_are_refused_with_suggestions(

@@ -18,7 +18,7 @@ from paraphrastic_hf.training.engine.score_units import scored_on
 
 NEARLY = 0.99  # share of the best score that counts as near the best
 LOG = "logs/train.jsonl"
-GIVE = "Give the --output of `paraphrastic train`"
+GIVE = "Pass a folder that `paraphrastic train --output` wrote"
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     scores = [float(entry["development"]) for entry in scored]
     if not scores:
         raise DataError(
-            f"{run} has no development score in {LOG}. Train with --development clean, and set "
-            "--evaluate_every to the number of steps between evaluations"
+            f"{run} has no development score in {LOG}. Train again with --run.development clean, "
+            "and set --run.evaluate_every to the number of steps between evaluations"
         )
     return Curve(name or run.name, development, unit, counts, seen, scores)
 
@@ -92,7 +92,7 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
     for run in runs:
         name = Path(run).name
         if name in named:
-            raise DataError(f"Two runs are named {name!r}. Rename a directory")
+            raise DataError(f"Two runs are named {name!r}. Rename one of their directories")
         named[name] = run
     return named
 
@@ -151,7 +151,9 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
 
 def _check_alike(kinds: Mapping[str, str], what: str) -> None:
     if len(kinds) > 1:
-        raise DataError(f"The runs {what}, so they cannot be compared: {', '.join(kinds.values())}")
+        raise DataError(
+            f"The runs {what}, so they cannot be compared. They have: {', '.join(kinds.values())}"
+        )
 
 
 def _figure(curves: Sequence[Curve]) -> Figure:

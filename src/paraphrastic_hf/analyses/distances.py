@@ -88,7 +88,7 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
     for number, row in rows[1:]:
         if len(row) != len(header):
             columns = counted(len(row), "column")
-            raise DataError(f"{path}:{number} has {columns}, expected {len(header)}")
+            raise DataError(f"{path}:{number} has {columns}, but the first line has {len(header)}")
         values = [number_in(value, f"{path}:{number}") for value in row[1:]]
         found[row[0]] = dict(zip(header[1:], values, strict=True))
     return found
@@ -99,7 +99,7 @@ def _installed() -> Path:
     try:
         return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
     except PackageNotFoundError as error:
-        raise DataError(f"Language distances need the package lang2vec. {FIX}") from error
+        raise DataError(f"Language distances require the package lang2vec. {FIX}") from error
 
 
 def _vectors(path: Path, prefix: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:

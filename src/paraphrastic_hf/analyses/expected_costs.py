@@ -39,8 +39,8 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
     evaluations = [entry for entry in entries if LOGGED in entry]
     if not evaluations:
         raise DataError(
-            f"{run} has no {LOGGED} in {LOG}. {GIVE} for minimum risk training, with "
-            "--evaluate_every set to the number of steps between evaluations"
+            f"{run} has no {LOGGED} in {LOG}. {GIVE} with a recipe of kind minimum_risk, and set "
+            "--run.evaluate_every to the number of steps between evaluations"
         )
     own = str(recipe["cost"]["metric"])
     by = {

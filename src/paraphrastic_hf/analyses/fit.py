@@ -50,8 +50,8 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
-            "Negatives need at least 2 pairs and a batch_size of 2 or more, got "
-            f"{counted(len(pairs), 'pair')} and {batch_size}"
+            "Negatives require at least 2 pairs and a batch_size of 2 or more, got "
+            f"{counted(len(pairs), 'pair')} and batch_size {batch_size}"
         )
     positive: list[np.ndarray] = []
     negative: list[np.ndarray] = []

@@ -53,7 +53,8 @@ def gates(
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
         raise DataError(
-            f"No sentence of up to {MOST_WORDS} words has dependency relations. Use the corpus ewt"
+            f"No sentence of up to {MOST_WORDS} words has dependency relations. Pass a corpus "
+            "with dependency relations, such as ewt"
         )
     norms = gate_norms(encoder, [sentence.words for sentence in short], name)
     values = np.concatenate(norms)
@@ -110,13 +111,13 @@ def gate_norms(
     model: Any = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel" or model.config.variant == 0:
         raise ModelError(
-            f"{name} ({type(model or encoder).__name__}) has no gates. Train one with "
-            "recipes/revisiting-recurrent-2017/gran.yaml"
+            f"{name} ({type(model or encoder).__name__}) is not a gated network (GRAN). Train one "
+            "with recipes/revisiting-recurrent-2017/gran.yaml"
         )
     if not encoder.tokenizer.keeps_to_words:
         raise ModelError(
-            f"{name} has tokens outside of words (marks) or across words (n-grams). Train it "
-            "with tokenizer.kind word and marks none"
+            f"Some tokens of {name} are not parts of a word: they are marks, or n-grams that "
+            "cross words. Train the model with tokenizer.kind word and tokenizer.marks none"
         )
     found: list[np.ndarray] = []
     for start in range(0, len(sentences), SENTENCES_AT_A_TIME):

@@ -74,8 +74,8 @@ def of_one_model(
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
         raise ModelError(
-            f"{type(encoder).__name__} has no tokenizer of this package, which piece overlap "
-            "needs. Give a model trained with this package"
+            f"Piece overlap requires a tokenizer of this package, but {type(encoder).__name__} "
+            "has none. Give a model trained with this package"
         )
     rows = {row["name"]: row for row in evaluate(encoder, "tatoeba", data_dir)["rows"]}
     found = []
@@ -137,7 +137,7 @@ def of_runs(
         read = read_sources(chosen, data_root)
         numbers = np.random.default_rng(recipe.seed).permutation(sum(len(i.pairs) for i in read))
         if len(numbers) < pairs:
-            logger.info("%s has only %s and is left out", name, counted(len(numbers), "pair"))
+            logger.info("Left out %s, which has only %s", name, counted(len(numbers), "pair"))
             continue
         empty = replace(recipe, data=replace(recipe.data, sources=[]))
         picked = chosen_pairs(read, numbers[:pairs])  # frees the memory of the other pairs

@@ -49,7 +49,7 @@ def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Seque
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
         raise DataError(
-            "The tokenizer knows no piece of the English text. Give another model or text"
+            "The English text contains no token of the tokenizer. Give another model or text"
         )
     return len(own & others) / len(own)
 
@@ -71,7 +71,7 @@ def languages(
     """
     if len(found) < FEWEST:
         raise DataError(
-            f"A correlation needs at least {FEWEST} languages with text, scores and distances, "
+            f"A correlation requires at least {FEWEST} languages with text, scores and distances, "
             f"got {len(found)}"
         )
     kinds = list(dict.fromkeys(kind for language in found for kind in language.distances))

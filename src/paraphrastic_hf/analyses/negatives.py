@@ -62,8 +62,9 @@ def negatives_of(
     largest = max(sizes) * batch_size
     if len(pairs) < largest:
         raise DataError(
-            f"A mega-batch of {max(sizes)} mini-batches of {batch_size} pairs needs {largest:,} "
-            f"pairs, got {counted(len(pairs), 'pair')}. Give more pairs or smaller sizes"
+            f"A mega-batch of {max(sizes)} mini-batches of {batch_size} pairs requires "
+            f"{largest:,} pairs, got {counted(len(pairs), 'pair')}. Give more pairs or smaller "
+            "sizes"
         )
     found: dict[int, list[Negative]] = {size: [] for size in sorted(set(sizes))}
     for start in range(0, len(pairs) - largest + 1, largest):

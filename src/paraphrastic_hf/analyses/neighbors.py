@@ -81,16 +81,16 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
-            f"{name} is a {type(encoder).__name__}, whose table this package cannot read. Give "
-            "texts to search (--among)"
+            f"Cannot read the token vectors of {name}, which is a {type(encoder).__name__}. Give "
+            "the texts to search with --among"
         )
     table = encoder.table()
     if table is None:
         tables = encoder.model.tables()
         if len(tables) > 1:
             raise ModelError(
-                f"{name} is a mixture of {len(tables)} encoders with separate tables. Give texts "
-                "to search (--among)"
+                f"{name} is a mixture of {len(tables)} encoders with separate tables. Give the "
+                "texts to search with --among"
             )
         table = tables[0].weight.detach().float().cpu().numpy()
     tokens = [
@@ -110,7 +110,9 @@ def _of_rows(
     unknown = next((query for query in queries if query not in known), "")
     close = difflib.get_close_matches(unknown, tokens, n=3, cutoff=0.6)
     near = f", such as {', '.join(map(repr, close))}" if close else ""
-    hint = f"Use an entry of its table{near}, or encode words instead (--among FILE)"
+    hint = (
+        f"Use an entry of the model's vocabulary{near}, or give texts to search with --among FILE"
+    )
     if not known:
         return {}, hint
     vectors = table[list(known.values())]
@@ -125,7 +127,7 @@ def _of_texts(
 ) -> tuple[dict[str, list[Match]], str]:
     vectors = _encode(encoder, queries)
     known = {query: i for i, query in enumerate(queries) if vectors[i].any()}
-    hint = "Use another word, or a model of pieces or n-grams"
+    hint = "Use another word, or a model with subword or n-gram tokens"
 
     def blocks() -> Iterator[tuple[Sequence[str], np.ndarray]]:
         for start in range(0, len(among), WORDS_AT_A_TIME):

@@ -43,8 +43,8 @@ def ngram_vocabulary(
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"
         raise RecipeError(
-            f"The recipe has {kind}, but this analysis needs tokenizer.kind char_ngram. Use, for "
-            "example, recipes/charagram-2016/charagram-phrase.yaml"
+            f"The recipe has {kind}, but this analysis requires tokenizer.kind char_ngram. Use, "
+            "for example, recipes/charagram-2016/charagram-phrase.yaml"
         )
     variants = {}
     for k in most:

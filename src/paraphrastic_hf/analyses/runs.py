@@ -49,12 +49,12 @@ def run_variants(
     """
     if base.run.development == "none":
         raise RecipeError(
-            "run.development is none, so there is no score to compare. Add --development clean"
+            "run.development is none, so there is no score to compare. Add --run.development clean"
         )
     if base.run.development == "clean-and-bitext":
         raise RecipeError(
             "run.development clean-and-bitext holds out different pairs in each run, so scores "
-            "cannot be compared. Use --development clean"
+            "cannot be compared. Use --run.development clean"
         )
     if base.training.epochs < 1:
         raise RecipeError(f"training.epochs must be 1 or more, got {base.training.epochs}")

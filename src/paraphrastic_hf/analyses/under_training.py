@@ -112,8 +112,8 @@ def under_training(
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:
         raise DataError(
-            f"A correlation needs {FEWEST} datasets of Table 2, got {len(datasets)}. Give a "
-            "folder with more STS data"
+            f"A correlation requires {FEWEST} datasets of the thesis's Table 2, got "
+            f"{len(datasets)}. Give a folder with more STS data"
         )
     scores = score_suite(encoder.encode, datasets).datasets
     found = []

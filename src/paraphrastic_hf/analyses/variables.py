@@ -80,7 +80,7 @@ def variables(
     sources = list(texts[:-SHIFT:STEP][:count])
     styles = list(texts[SHIFT::STEP][: len(sources)])
     if len(styles) < 2:
-        raise DataError(f"Style transfer needs at least {2 * SHIFT} sentences, got {len(texts)}")
+        raise DataError(f"Style transfer requires at least {2 * SHIFT} sentences, got {len(texts)}")
     sources = sources[: len(styles)]
     how = GenerationOptions(max_tokens=MOST_TOKENS)
     swapped = _first(

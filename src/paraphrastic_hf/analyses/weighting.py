@@ -153,7 +153,10 @@ def _average(table: np.ndarray, tokenizer: TextTokenizer, data_dir: str | Path) 
     rows[0] = 0  # padding
     results = evaluate(SentenceEncoder.from_table(rows, tokenizer), "sts", data_dir)
     if AVERAGE not in results["headline"]:
-        raise DataError(f"{data_dir} lacks {', '.join(results['skipped'])} of STS {AVERAGE}")
+        raise DataError(
+            f"{data_dir} lacks {', '.join(results['skipped'])}, so the average {AVERAGE} of STS "
+            "cannot be computed"
+        )
     return float(results["headline"][AVERAGE])
 
 

@@ -169,7 +169,7 @@ def neighbors(arguments: argparse.Namespace) -> Analysis:
 
     among = None
     if arguments.rows and arguments.among:
-        raise DataError("--rows and --among exclude each other. Leave one out")
+        raise DataError("--rows and --among cannot be used together. Leave one out")
     if not arguments.rows:
         path = arguments.among or Path(data_root(arguments.data, "the word list")) / WORDS
         among = list(read_word_list(path, arguments.most))
@@ -243,7 +243,7 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
 def fit(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.fit import fit as analyze
 
-    pairs = _drawn_pairs(arguments.models[0], arguments, "Name another model first")
+    pairs = _drawn_pairs(arguments.models[0], arguments, "Choose another model first")
     encoders = _encoders(arguments.models)
     return analyze(encoders, pairs, batch_size=arguments.batch_size)
 
@@ -270,7 +270,7 @@ def fit(arguments: argparse.Namespace) -> Analysis:
 def negatives(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.negatives import negatives as analyze
 
-    pairs = _drawn_pairs(arguments.model, arguments, "Name another model")
+    pairs = _drawn_pairs(arguments.model, arguments, "Choose another model")
     return analyze(
         _encoder(arguments.model),
         pairs,
@@ -565,7 +565,8 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
     if arguments.overrides and not is_recipe:
         raise RecipeError(
-            f"Unknown option {arguments.overrides[0]}: {arguments.model} is not a recipe (.yaml)"
+            f"Unknown option {arguments.overrides[0]}. Keys can be set only for a recipe (.yaml), "
+            f"got {arguments.model}"
         )
     if arguments.pairs < 1:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
@@ -585,7 +586,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
                 "two for bitext folders"
             )
     if arguments.apart and not is_recipe:
-        raise RecipeError(f"--apart needs a recipe (.yaml), got {arguments.model}")
+        raise RecipeError(f"--apart requires a recipe (.yaml), got {arguments.model}")
     if not is_recipe:
         found = scores.of_one_model(
             _encoder(arguments.model),
@@ -623,7 +624,7 @@ def _encoder(model: str) -> SentenceEncoder:
 def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
     encoders = {_name(model): _encoder(model) for model in models}
     if len(encoders) < len(models):
-        raise DataError("Two models have the same name. Rename a directory")
+        raise DataError("Two models have the same name. Rename one of their directories")
     return encoders
 
 
@@ -666,6 +667,7 @@ def _training_pairs(model: str, root: str, fix: str) -> Iterator[tuple[str, str]
         raise DataError(f"Cannot read the training text of {model} ({error}). {fix}") from error
     if sources is None:
         raise DataError(
-            f"{model} was not trained by a contrastive recipe, so its pairs cannot be read. {fix}"
+            f"{model} was not trained with a recipe of kind contrastive, so its training pairs "
+            f"cannot be read. {fix}"
         )
     return (pair for source in sources for pair in source.pairs)

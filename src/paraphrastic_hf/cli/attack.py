@@ -88,8 +88,8 @@ def run(arguments: argparse.Namespace) -> None:
     for name in names:
         if not name or "/" in name or names.count(name) > 1:
             raise DataError(
-                "Each source of paraphrases needs a distinct name that can be a file name, got "
-                f"{name!r}. Write --paraphrases NAME=FILE"
+                "Each source of paraphrases must have a distinct name that is valid in a file "
+                f"name, got {name!r}. Write --paraphrases NAME=FILE"
             )
     if not named and not arguments.back_translate:
         raise DataError("Pass --paraphrases FILE or --back-translate FORTH BACK")

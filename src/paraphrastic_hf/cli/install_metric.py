@@ -26,7 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--space",
         metavar="DIR",
-        help="folder for the files of a Hub Space of the metric. Nothing is installed",
+        help="write the files of a Hub Space for the metric to this folder, instead of installing "
+        "the metric",
     )
 
 

@@ -117,7 +117,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     config = check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
-        raise DataError("--trees and --parser exclude each other. Leave one out")
+        raise DataError("--trees and --parser cannot be used together. Leave one out")
     given = [arguments.trees, arguments.template_file]
     check_inputs(arguments.file, *(path for path in given if path))
     is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> None:
         if bound is not None and not lowest <= bound <= 1:
             raise DataError(f"--min-{name} must be from {lowest} to 1, got {bound}")
     if arguments.encoder == "none" and arguments.min_similarity is not None:
-        raise DataError("--min-similarity and --encoder none exclude each other. Leave one out")
+        raise DataError("--min-similarity cannot be used with --encoder none. Leave one out")
     check_output(arguments.output)
     how = writing_of(arguments)
     for text in arguments.template:
@@ -160,7 +160,7 @@ def run(arguments: argparse.Namespace) -> None:
             parses = None if trees is None else list(islice(trees, len(block)))
             if parses is not None and len(parses) < len(block):
                 raise DataError(
-                    f"{arguments.trees} ends before line {number + len(parses) + 1}. It needs "
+                    f"{arguments.trees} ends before line {number + len(parses) + 1}. It must have "
                     f"one tree per line of {arguments.file}"
                 )
             if arguments.canonical:
@@ -185,8 +185,8 @@ def run(arguments: argparse.Namespace) -> None:
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
             raise DataError(
-                f"{arguments.trees} continues after line {number}. It needs one tree per line of "
-                f"{arguments.file}"
+                f"{arguments.trees} continues after line {number}. It must have one tree per line "
+                f"of {arguments.file}"
             )
         if without and without == number:
             raise DataError(

@@ -47,7 +47,8 @@ def configure(parser: Parser) -> None:
         "--pairs",
         metavar="FILE",
         help="table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet). "
-        "Writes sentences and trees of the pairs whose trees differ beyond their words",
+        "Writes sentences and trees of each pair whose trees differ even when the words are "
+        "ignored",
     )
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="file to write (default: print)"
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     if (arguments.file is None) == (arguments.pairs is None):
         raise DataError("Pass either a file of lines or --pairs FILE")
     if arguments.pairs is None and arguments.keep_same:
-        raise DataError("--keep-same needs --pairs")
+        raise DataError("--keep-same requires --pairs")
     if arguments.pairs is not None and arguments.template:
         raise DataError("--pairs writes whole trees. Leave out --template")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)

@@ -84,7 +84,7 @@ def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
             if None in pair:
                 ended = source if pair[0] is None else style
                 raise DataError(
-                    f"{shown_input(ended)} ends before line {number:,} of the other file. Source "
-                    "and style need equally many lines"
+                    f"{shown_input(ended)} ends before line {number:,} of the other file. The "
+                    "files of --source and --style must have equally many lines"
                 )
         yield [(one, other) for _, (one, other) in block]

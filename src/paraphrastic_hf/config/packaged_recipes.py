@@ -39,8 +39,8 @@ def find_recipe(name: str | Path) -> Path:
     if Path(name).is_file():
         if _TEXT_FILE.search(str(name)):
             raise RecipeError(
-                f"{name} is a text file, not a recipe. Name the recipe first, as in: "
-                f"own --sources {name}"
+                f"{name} is a text file, not a recipe. Name a recipe first, as in: own "
+                f"--data.sources {name}"
             )
         return Path(name)
     wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")
@@ -95,4 +95,4 @@ def _nearest(wanted: str, known: list[str]) -> str:
     if close:
         return f"Did you mean {' or '.join(dict.fromkeys(close))}?"
     folders = dict.fromkeys(full.partition("/")[0] for full in known)
-    return f"Name a file, or a recipe from {', '.join(folders)}."
+    return f"Give a file, or a recipe from {', '.join(folders)}."

@@ -142,7 +142,9 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"Cannot read the recipe {path}: {error}") from error
     if len(content) > MOST_BYTES:
-        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, too many for a recipe")
+        raise RecipeError(
+            f"{path} is too large for a recipe: it has more than {MOST_BYTES:,} bytes"
+        )
     mapping = parse_yaml(text, f"the recipe {path}")
     if not isinstance(mapping, dict):
         raise RecipeError(
@@ -167,14 +169,16 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
         elif groups:
             groups[-1][1].append(item)
         else:
-            raise RecipeError(f"The value {item!r} must follow a --key")
+            raise RecipeError(
+                f"The value {item!r} has no key. Write it after a key, as in --KEY {item}"
+            )
     parsed = []
     times = sum(key.rpartition(".")[2] == "sources" for key, _ in groups)
     if times > 1:  # for all other keys the last value counts
         raise RecipeError(f"--sources is given {times} times. Give it once, with all its values.")
     for key, values in groups:
         if not values:
-            raise RecipeError(f"--{key} needs a value")
+            raise RecipeError(f"--{key} requires a value")
         named = f"the value of --{key}"
         # A value that begins with * is a quoted file pattern, not a YAML alias.
         loaded = [v if v.startswith("*") else parse_yaml(v, named) for v in values]

@@ -39,10 +39,13 @@ def _refuse_occupied(output: Path, overwrite: bool) -> None:
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "source.json").exists():
-        raise DataError(f"{output} exists and is not a conversion. Choose another --output")
+        raise DataError(
+            f"{output} exists, but `paraphrastic convert` did not write it. Choose another --output"
+        )
     if not overwrite:
         raise DataError(
-            f"{output} contains a conversion. Choose another --output or use --overwrite"
+            f"{output} contains a converted model. Choose another --output, or pass --overwrite "
+            "to replace it"
         )
 
 

@@ -78,8 +78,8 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
     )
     if not isinstance(checkpoint, dict) or not {"state_dict", words_key} <= checkpoint.keys():
         raise DataError(
-            f"{path} is not a released model, which has state_dict, vocab and args. It holds\n"
-            f"  {_described(checkpoint)}"
+            f"{path} is not a released model, which contains state_dict, vocab and args. The file "
+            f"contains\n  {_described(checkpoint)}"
         )
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
@@ -127,8 +127,8 @@ def _weights(
             tensor, torch.Tensor
         ):
             raise DataError(
-                f"{path} has weights {name!r}, which no released encoder has. It holds\n"
-                f"  {_described(checkpoint)}"
+                f"{path} has weights {name!r}, which no released encoder has. The file contains\n "
+                f" {_described(checkpoint)}"
             )
         sides["_fr" if module.endswith("_fr") else ""][f"{module.removesuffix('_fr')}.{rest}"] = (
             tensor
@@ -144,7 +144,7 @@ def _weights(
     chosen = {**sides[""], **sides[SIDES[choices.side or "first"]]}
     if "embedding.weight" not in chosen or len(chosen["embedding.weight"].shape) != 2:
         raise DataError(
-            f"{path} has no table of token vectors. It holds\n  {_described(checkpoint)}"
+            f"{path} has no table of token vectors. The file contains\n  {_described(checkpoint)}"
         )
     arrays = {
         name: check_numbers(tensor.detach().float().numpy(), f"{path}: {name}")
@@ -206,8 +206,8 @@ def _sentencepiece_file(settings: Settings, path: Path, choices: Choices) -> Pat
     if settings.sp_model and (path.parent / named).is_file():
         return path.parent / named
     raise DataError(
-        f"{path} needs {named}, which is not in its folder. Give it as --tokenizer FILE, or use "
-        "--kind words for a model over words"
+        f"{path} requires {named}, which is not in its folder. Pass that file as --tokenizer "
+        "FILE, or use --kind words for a model over words"
     )
 
 

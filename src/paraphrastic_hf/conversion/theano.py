@@ -53,8 +53,8 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
     pieces = divide(arrays, kind)
     if pieces is None:
         raise DataError(
-            f"{place} is not {kind}, which has a table (tokens, dim) and {expected(kind)}. It "
-            f"holds\n  {file.described()}"
+            f"{place} is not a release of --kind {kind}, which contains a table (tokens, dim) and "
+            f"{expected(kind)}. The file contains\n  {file.described()}"
         )
     vocabularies = _vocabularies(file, pieces, place, choices)
     combine = choices.combine
@@ -120,19 +120,19 @@ def _find_kind(file: TheanoFile, place: str) -> str:
             fitting.append(kind)
     if fitting == ["gran-3"]:
         raise DataError(
-            f"{place} is GRAN-3 or GRAN-5, which have equal arrays, and GRAN-5 cannot be "
-            "converted. Give --kind gran-3 if it is GRAN-3"
+            f"The arrays in {place} fit GRAN-3 and GRAN-5. Only GRAN-3 can be converted. If the "
+            "model is a GRAN-3, pass --kind gran-3"
         )
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         raise DataError(
-            f"{place} may be {' or '.join(fitting)}, which have equal arrays. Choose with --kind. "
-            f"It holds\n  {file.described()}"
+            f"The arrays in {place} fit {' or '.join(fitting)}. Choose one with --kind. The file "
+            f"contains\n  {file.described()}"
         )
     raise DataError(
-        f"{place} is not one of {', '.join(RELEASED_PARTS)}. It holds\n  {file.described()}\n"
-        "Give --kind to see the arrays expected for that kind"
+        f"The arrays in {place} fit none of the kinds {', '.join(RELEASED_PARTS)}. The file "
+        f"contains\n  {file.described()}\nPass --kind to see which arrays that kind requires"
     )
 
 
@@ -163,12 +163,14 @@ def _vocabularies(
     (piece, *others) = pieces
     if others or piece.part.tokens == "trigrams":
         raise DataError(
-            f"{place} lacks the vocabulary that a ParaNMT release of this kind has at its end"
+            f"{place} does not end with a vocabulary, unlike the ParaNMT releases of this kind. "
+            "Give the complete release"
         )
     if choices.vocabulary is None:
         wanted = "feature file" if piece.part.tokens == "ngrams" else "vectors file"
         raise DataError(
-            f"{place} has no vocabulary. Give the {wanted} it was trained with as --tokenizer FILE"
+            f"{place} has no vocabulary. Pass the {wanted} that the model was trained with as "
+            "--tokenizer FILE"
         )
     if piece.part.tokens == "ngrams":
         return [read_features(choices.vocabulary, len(piece.table) - 1)]
@@ -196,7 +198,7 @@ def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, St
     combine = choices.combine or "add"
     if part.encoder == "gran":
         if part.directions == 2 and combine != "add":
-            raise DataError(f"A bigran needs --combine add, got {combine}")
+            raise DataError(f"--kind bigran requires --combine add, got {combine}")
         states = [gran_state(own, part.detail) for own in directions]
         gated = GatedConfig(**sizes, variant=part.detail, bidirectional=part.directions == 2)
         return gated, _in_order(states)

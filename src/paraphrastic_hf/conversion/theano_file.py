@@ -25,7 +25,7 @@ class _Fixed(type):
     """Metaclass that keeps pickles from setting the attributes of classes."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        raise pickle.UnpicklingError(f"it sets the attribute {name!r} of a class")
+        raise pickle.UnpicklingError(f"the file sets the attribute {name!r} of a class")
 
 
 class _Object(metaclass=_Fixed):
@@ -38,7 +38,7 @@ class _NumberType(metaclass=_Fixed):
     def __init__(self, code: str, *_: Any) -> None:
         if code not in ("f2", "f4", "f8"):
             raise pickle.UnpicklingError(
-                f"it contains an array of type {code!r:.40} instead of floats"
+                f"the file contains an array of type {code!r:.40} instead of floats"
             )
         self.dtype = np.dtype(code)
 
@@ -61,7 +61,7 @@ class _Array(metaclass=_Fixed):
 
 def _make_array(data: Any, kind: Any, shape: Any, order: str) -> _Array:
     if not isinstance(kind, _NumberType):
-        raise pickle.UnpicklingError("it contains an array without a dtype")
+        raise pickle.UnpicklingError("the file contains an array without a dtype")
     encoded = _encode(data) if isinstance(data, str) else data
     array = _Array()
     numbers = np.frombuffer(encoded, kind.dtype)
@@ -114,7 +114,9 @@ class _Unpickler(pickle.Unpickler):
         try:
             return NAMES[f"{module}.{name}"]
         except KeyError:
-            raise pickle.UnpicklingError(f"it refers to {module}.{name}") from None
+            raise pickle.UnpicklingError(
+                f"the file refers to {module}.{name}, which is not allowed"
+            ) from None
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def export(
     source = find_source(name)
     wanted = list(configs or source.configs)
     if not wanted:
-        raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
+        raise DataError(f"{name} requires a configuration: two language codes, such as en-fr")
     folder = _claim(name, output, data_dir)
     counts: dict[str, dict[str, int]] = {}
     absent: list[MissingFileError] = []
@@ -111,7 +111,8 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()
         if ours == theirs or ours in theirs.parents or theirs in ours.parents:
             raise DataError(
-                f"{folder} and the official files in {data_dir} overlap. Choose another output"
+                f"The output folder {folder} overlaps with {data_dir}, the folder of the official "
+                "files. Choose another output folder"
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -157,7 +157,9 @@ def _place_of_rejects(path: str | Path) -> Path:
         with place.open("rb") as file:
             columns = file.readline(MAX_LINE_BYTES).split(b"\t")
         if len(columns) != 5 or columns[2].decode("utf-8", "replace") not in MEASURES:
-            raise DataError(f"{path} exists and is not a file of rejected pairs. Name another file")
+            raise DataError(
+                f"{path} exists and is not a file of rejected pairs. Choose another file"
+            )
     return place
 
 

@@ -131,7 +131,8 @@ def builder(
         )
     if not source.configs and not re.fullmatch(r"\w+-\w+", config or ""):
         raise DataError(
-            f"{name} needs two language codes as its configuration, such as en-fr, got {config!r}"
+            f"{name} requires two language codes as its configuration, such as en-fr, got "
+            f"{config!r}"
         )
     cls = builder_class(source)
     known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - STOCK_FIELDS

@@ -10,7 +10,7 @@ def chosen_device(device: str | torch.device | None) -> torch.device:
     try:
         found = torch.device(device)
         if found.type == "meta":
-            raise RuntimeError("it holds no values")
+            raise RuntimeError("tensors on it have no values")
         torch.empty(0, device=found)
     # torch raises many kinds: AssertionError without CUDA, ImportError for missing backends
     except (RuntimeError, AssertionError, ImportError, TypeError, NotImplementedError) as error:

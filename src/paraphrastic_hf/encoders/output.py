@@ -50,7 +50,7 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
         return bits if precision == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)
     if len(vectors) == 1:
         raise ValueError(
-            f"precision {precision} needs several vectors to find the range of each dimension. "
+            f"precision {precision} requires several vectors to find the range of each dimension. "
             "Encode more texts together, or use float32"
         )
     lowest = vectors.min(0, initial=np.inf)

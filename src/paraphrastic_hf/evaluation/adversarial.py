@@ -117,8 +117,8 @@ def attack(
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(
-            f"An attack needs one list of paraphrases for each example, got {len(paraphrases):,} "
-            f"lists for {len(examples):,} examples"
+            "An attack requires one list of paraphrases for each example, got "
+            f"{len(paraphrases):,} lists for {len(examples):,} examples"
         )
     has_second = examples[0].second is not None
     own = [

@@ -91,8 +91,8 @@ def run_suite(
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
         raise RecipeError(
-            f"This {type(encoder).__name__} has no readable weights to identify its cached "
-            "scores. Pass `name`"
+            f"Cannot read the weights of this {type(encoder).__name__}, so its cached scores "
+            "cannot be identified. Pass `name`"
         )
     name = name or type(encoder).__name__
     settings = {

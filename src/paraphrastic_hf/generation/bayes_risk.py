@@ -78,7 +78,7 @@ def minimum_bayes_risk(
         'dog'
     """
     if aggregate and not isinstance(utility, Aggregating):
-        raise ValueError("aggregate needs a metric that can average references")
+        raise ValueError("aggregate requires a metric that can average references")
     kept: list[tuple[list[str], np.ndarray, np.ndarray]] = []
     for number, candidates in enumerate(lists):
         shares = _shares(None if weights is None else weights[number], len(candidates), number)

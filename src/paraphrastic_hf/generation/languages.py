@@ -42,7 +42,8 @@ class Languages:
         if source is not None:
             if not has_codes:
                 raise ValueError(
-                    "source has no effect, because this model takes no source language. Omit it"
+                    "source (--from) has no effect, because this model takes no source language. "
+                    "Leave it out"
                 )
             _code(tokenizer, source)
             tokenizer.src_lang = source
@@ -57,7 +58,8 @@ class Languages:
             raise ValueError(
                 f"This model translates into {', '.join(sorted(marks))}, not {to!r}"
                 if marks
-                else f"This model cannot be set to the language {to!r}. Use its prefix, if any"
+                else f"This model cannot be set to the language {to!r}. If it takes a prefix, as "
+                "T5 does, use prefix (--prefix)"
             )
         return cls(before=(int(mark),))
 
@@ -116,7 +118,9 @@ def source_ids(
         full = [text for text, ids in zip(texts, found, strict=True) if len(ids) == limit]
         cut = sum(len(ids) > limit for ids in _ids(tokenizer, full, None)) if full else 0
         if cut:
-            logger.warning("Cut %s to the maximum length of %d tokens", counted(cut, "line"), most)
+            logger.warning(
+                "Truncated %s to the maximum length of %d tokens", counted(cut, "line"), most
+            )
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return [
         [*before, *ids] if line.strip() and not special.issuperset(ids) else []

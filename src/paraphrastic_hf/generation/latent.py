@@ -141,7 +141,10 @@ class LatentGenerator(HubMixin):
         ids = self.tokenizer.encode_batch(list(texts))
         known = np.flatnonzero(np.diff(ids.offsets))
         if not len(known):
-            raise ValueError("No text has a known token. Use the languages of the model")
+            raise ValueError(
+                "No text contains a token that the model knows. Use texts in the languages of "
+                "the model"
+            )
         center_on_texts(self.model, ids, known)
 
     def translate(
@@ -314,7 +317,7 @@ class LatentGenerator(HubMixin):
         lengths = np.diff(ids.offsets)
         if (lengths > MOST_READ).any():
             logger.warning(
-                "Cut %s to the maximum length of %d tokens",
+                "Truncated %s to the maximum length of %d tokens",
                 counted(int((lengths > MOST_READ).sum()), "text"),
                 MOST_READ,
             )

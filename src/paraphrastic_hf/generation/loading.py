@@ -79,7 +79,7 @@ def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -
         )
     if getattr(model, "reads_template", False):
         raise ModelError(
-            f"{name} needs a template with each sentence. See `paraphrastic paraphrase --help`"
+            f"{name} requires a template with each sentence. See `paraphrastic paraphrase --help`"
         )
     check_weights(name, model)
     if tokenizer.pad_token_id is None:

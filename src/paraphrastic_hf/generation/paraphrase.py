@@ -192,7 +192,9 @@ class SyntacticParaphraser(HubMixin):
         how = writing or GenerationOptions(beams=3, max_tokens=40)
         asked = self._asked_of(templates, len(lines))
         if min_similarity is not None and self.encoder is None:
-            raise DataError("min_similarity needs an encoder. Pass one, or min_similarity=None")
+            raise DataError(
+                "min_similarity requires an encoder. Pass encoder, or min_similarity=None"
+            )
         remarks = self._unfit(lines)
         targets = self._targets(lines, asked, parses, remarks)
         sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
@@ -337,7 +339,8 @@ class SyntacticParaphraser(HubMixin):
         if parses is None:
             if self.parser is None:
                 raise DataError(
-                    "The parse generator needs the parse of each sentence. Pass a parser or trees"
+                    "The parse generator requires the parse of each sentence. Pass a parser or "
+                    "trees"
                 )
             fit = [number for number, remark in enumerate(remarks) if not remark]
             parses = [None] * len(lines)
@@ -345,7 +348,7 @@ class SyntacticParaphraser(HubMixin):
                 parses[number] = _tree_of(found)
         elif len(parses) != len(lines):
             got = f"{counted(len(lines), 'sentence')} and {counted(len(parses), 'tree')}"
-            raise DataError(f"Each sentence needs one tree, got {got}")
+            raise DataError(f"Each sentence must have one tree, got {got}")
         sources = []
         for number, tree in enumerate(parses):
             try:

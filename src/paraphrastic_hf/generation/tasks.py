@@ -67,6 +67,9 @@ def check_translation(
     if "LatentGenerator" not in LOADERS.get(kind, ()):
         return False
     if source or prefix:
-        raise ValueError(f"{name} needs no source language. Leave out source (--from) and prefix")
+        raise ValueError(
+            f"{name} is a generative model, which takes no source language or prefix. Leave out "
+            "source (--from) and prefix (--prefix)"
+        )
     chosen_task(tasks_of(config), "translate", to)
     return True

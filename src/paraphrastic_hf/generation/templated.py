@@ -73,8 +73,8 @@ class TemplatedWriter(HubMixin):
         known = getattr(model.config, "template_vocab_size", self.templates.vocab_size)
         if self.is_own and self.reads != NONE and known != self.templates.vocab_size:
             raise ModelError(
-                f"The model has a parse vocabulary of {known} entries, but this release has "
-                f"{self.templates.vocab_size}. Train the model again"
+                f"The model has a parse vocabulary of {known} entries, but this version of "
+                f"paraphrastic_hf has {self.templates.vocab_size}. Train the model again"
             )
 
     @classmethod
@@ -94,8 +94,8 @@ class TemplatedWriter(HubMixin):
         model = load_whole(directory)
         if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):
             raise ModelError(
-                f"{directory} contains a {type(model).__name__}, not a model of a recipe of kind "
-                "paraphrase"
+                f"{directory} contains a {type(model).__name__}, not a model trained with a "
+                "recipe of kind paraphrase"
             )
         check_weights(directory, model)
         writer = cls(model.to(where), tokenizer, directory=directory, batch_size=batch_size)

@@ -30,8 +30,8 @@ def load_templates(directory: Path) -> dict[str, int]:
         return {text: int(count) for count, text in rows}
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"Cannot read the templates of training in {path}: {error}. Use a model of a recipe "
-            "of kind paraphrase"
+            f"Cannot read the templates of the training data in {path}: {error}. Use a model "
+            "trained with a recipe of kind paraphrase"
         ) from error
 
 
@@ -46,9 +46,15 @@ def check_roles(writes: str, generator: str | None) -> None:
     `writes` and `generator` are their outputs, `sentence` or `parse`.
     """
     if writes != SENTENCE:
-        raise ModelError("The model writes parses, not sentences. Use a paraphraser")
+        raise ModelError(
+            "The given model writes parses, not sentences. Use a model trained with model.writes "
+            "sentence"
+        )
     if generator not in (None, PARSE):
-        raise ModelError("The parse generator writes sentences. Use a model that writes parses")
+        raise ModelError(
+            "The model given as parse generator writes sentences. Give a model trained with "
+            "model.writes parse"
+        )
 
 
 def check_templates(
@@ -56,28 +62,30 @@ def check_templates(
 ) -> None:
     """Raise an error if templates do not fit a model. `reads` is the model's second input."""
     if reads == NONE and templates:
-        raise DataError("This model reads no templates. Omit them, or use canonicalise")
+        raise DataError(
+            "This model takes no templates. Leave them out, or use canonicalise (--canonical)"
+        )
     if reads != NONE and not templates:
         raise DataError(
-            "This model needs templates, such as (ROOT (S (NP) (VP) (.))). Use top20 for the 20 "
-            "most frequent ones"
+            "This model requires templates, such as (ROOT (S (NP) (VP) (.))). Use top20 for the "
+            "20 most frequent ones"
         )
     for text in templates:
         if is_whole(checked_tree(text)) or reads != PARSE:
             continue
         if not has_generator:
             raise DataError(
-                f"This model reads full parses, got the template {text.strip()!r}. Pass a parse "
-                "generator to expand it (--generator MODEL or generator=)"
+                f"This model takes full parses, got the template {text.strip()!r}. Pass a parse "
+                "generator to expand the template (--generator MODEL or generator=)"
             )
         if not has_parses:
             raise DataError(
-                "The parse generator needs the parse of each sentence. Pass a parser or trees"
+                "The parse generator requires the parse of each sentence. Pass a parser or trees"
             )
 
 
 def top_templates(counts: Mapping[str, int], count: int) -> list[str]:
     """Return the `count` most frequent templates in the training data, in brackets (6.3.3)."""
     if not counts:
-        raise DataError("This model reads no templates. Use canonicalise")
+        raise DataError("This model takes no templates. Use canonicalise (--canonical)")
     return [bracketed(text) for text in list(counts)[:count]]

@@ -70,7 +70,7 @@ def read_blocks(
         bad_lines: `keep`, or `refuse` to raise an error at a blank or damaged line.
     """
     if path == "-" and sys.stdin is None:
-        raise DataError("Standard input is closed. Name a file")
+        raise DataError("Standard input is closed. Give a file")
     stream: contextlib.AbstractContextManager[IO[bytes]]
     stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
     name = shown_input(path)

@@ -153,7 +153,7 @@ def _check(remote: Remote, path: Path, target: Path) -> None:
     if not head or is_page or not head.startswith(start):
         raise DataError(
             f"{remote.url} did not return {target.name} but content that starts with {head!r}. "
-            "Open the URL in a browser, as it may need a login or be gone"
+            "Open the URL in a browser: it may require a login or no longer exist"
         )
     if remote.sha256 or first:
         remedy = f". If the new file is correct, delete {_first(target)}" if first else ""

@@ -127,9 +127,9 @@ def output_file(path: str | Path) -> Path:
         raise DataError("The name of the output file is empty")
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise DataError(f"{path} is a folder. Name a file to write")
+        raise DataError(f"{path} is a folder. Give a file to write")
     if target.exists() and not target.is_file():
-        raise DataError(f"{path} is not a regular file. Name another file to write")
+        raise DataError(f"{path} is not a regular file. Choose another file to write")
     return target
 
 

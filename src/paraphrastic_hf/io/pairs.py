@@ -108,7 +108,9 @@ class RowReport:
         bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         share = MAX_BAD_ROWS if most is None else most
         if (bad > 1 or not self.good) and bad > share * (self.good + bad):
-            setting = "" if most is None else ", or increase max_bad_rows"
+            setting = (
+                "" if most is None else ", or increase max_bad_rows (recipe key: data.max_bad_rows)"
+            )
             raise DataError(
                 f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than the "
                 f"allowed {share:.0%} ({self.describe()}). Correct them{setting}"
@@ -271,8 +273,8 @@ def _find_texts(
         if len(found) >= 2:
             return found[:2]
     raise DataError(
-        f"{name} has fewer than two columns that look like text (columns: {_shown(names)}). Name "
-        "the two with `columns`"
+        f"{name} has fewer than two columns that look like text (columns: {_shown(names)}). "
+        "Select the two with `columns`"
     )
 
 
@@ -481,7 +483,10 @@ def good_rows(
                 continue
             wrong = "with a score that is not a number" if all(cells[:2]) else "with an empty side"
         if bad_rows == "refuse":
-            raise DataError(f"{place} is a row {wrong}. Correct it, or set bad_rows to skip")
+            raise DataError(
+                f"{place} is a row {wrong}. Correct the row, or set bad_rows to skip (recipe key: "
+                "data.bad_rows)"
+            )
         found.add(wrong, place)
     found.check(name, max_bad_rows)
     if report is None and found.bad:
@@ -597,13 +602,15 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
             other = next(right, None)
             if other is None:
                 raise DataError(
-                    f"{second} has {counted(number - 1, 'line')}, but {first} has more. "
-                    "Align them first"
+                    f"{second} has {counted(number - 1, 'line')}, but {first} has more. The two "
+                    "files must be aligned line by line"
                 )
             (a, wrong), (b, wrong_too) = _decoded(raw), _decoded(other[1])
             yield f"{first.name}:{number}", wrong or wrong_too or [a, b]
         if next(right, None) is not None:
-            raise DataError(f"{first} has fewer lines than {second}. Align them first")
+            raise DataError(
+                f"{first} has fewer lines than {second}. The two files must be aligned line by line"
+            )
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:

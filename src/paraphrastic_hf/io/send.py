@@ -171,7 +171,7 @@ def _checked(to: Destination) -> tuple[str, bool]:
 
     check_name(to.repository)
     if to.pull_request and to.revision is not None:
-        raise PublishError("A pull request needs the main branch. Omit the revision")
+        raise PublishError("A pull request always targets the branch main. Leave out the revision")
     api = HfApi(token=to.token)
     with _explained(to.repository):
         account = api.whoami()

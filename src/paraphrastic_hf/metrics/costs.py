@@ -253,7 +253,7 @@ def _evaluate(
 
 
 def _flat(lists: Lists) -> tuple[list[str], np.ndarray]:
-    """Return the candidates of all lists, and the index of each candidate's list."""
+    """Return the candidates of all lists, and for each candidate the index of its list."""
     numbers = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     return [text for each in lists for text in each], numbers
 

@@ -62,11 +62,11 @@ def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
         score(["a"], [["b"]])
     except ImportError as error:
         raise DataError(
-            f"{name} needs {error.name}: pip install 'paraphrastic-hf[compare]'"
+            f"{name} requires {error.name}: pip install 'paraphrastic-hf[compare]'"
         ) from error
     except (LookupError, OSError) as error:  # nltk's data
         raise DataError(
-            f"{name} needs WordNet. Run python -m nltk.downloader wordnet, or set NLTK_DATA to "
+            f"{name} requires WordNet. Run python -m nltk.downloader wordnet, or set NLTK_DATA to "
             "the folder that contains it"
         ) from error
     return score

@@ -290,8 +290,8 @@ class SimileScorer:
         rows = self.model.table(numbers) if isinstance(self.model, SentenceEncoder) else None
         if rows is None:
             raise ModelError(
-                "similarity windows needs an averaging model of this package in float32 on the "
-                f"CPU, got {self._name}. Use similarity sentences"
+                "similarity windows requires an averaging model of this package in float32 on "
+                f"the CPU, got {self._name}. Use similarity sentences"
             )
         return rows
 

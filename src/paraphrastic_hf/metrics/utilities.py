@@ -103,7 +103,7 @@ class SemanticUtility:
         self, embedded: Embedded, own: np.ndarray, other: np.ndarray, shares: np.ndarray
     ) -> np.ndarray:
         if not isinstance(embedded, SentenceVectors):
-            raise DataError("aggregate needs similarity sentences, got windows")
+            raise DataError("aggregate requires similarity sentences, got windows")
         mean = shares @ embedded.units[other]
         cosines = (embedded.units[own] @ mean).clip(-1.0, 1.0)
         if (lengths := embedded.lengths) is None:

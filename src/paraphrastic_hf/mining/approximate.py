@@ -68,7 +68,8 @@ def load_faiss() -> Any:
         import faiss
     except ImportError as error:
         raise DataError(
-            "--index needs FAISS. Run pip install 'paraphrastic-hf[mining]', or use --index exact"
+            "--index requires FAISS. Run pip install 'paraphrastic-hf[mining]', or use --index "
+            "exact"
         ) from error
     return faiss
 

@@ -225,6 +225,6 @@ def check_folder(folder: Path) -> None:
             foreign = foreign if list(side.glob(f"{STATE}*")) else side.name
     if foreign is not None:
         raise DataError(
-            f"The work folder {folder} contains {foreign}, which mining did not write. Name "
+            f"The work folder {folder} contains {foreign}, which mining did not write. Choose "
             "another folder with --work"
         )

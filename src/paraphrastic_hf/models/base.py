@@ -212,7 +212,7 @@ class SentenceEncoderModel(ParaphrasticModel):
         if lengths is not None:
             if input_ids.shape != (int(lengths.sum()),) or attention_mask is not None:
                 raise ValueError(
-                    f"lengths needs flat input_ids of shape ({int(lengths.sum())},) and no "
+                    f"lengths requires flat input_ids of shape ({int(lengths.sum())},) and no "
                     f"attention_mask, got input_ids of shape {tuple(input_ids.shape)}"
                 )
             embedding = self.embed_flat(input_ids.long(), lengths)

@@ -49,7 +49,7 @@ def register_encoder(model_class: Encoder) -> Encoder:
     config_class = model_class.config_class
     kind = config_class.model_type
     if not kind or kind.startswith("paraphrastic-"):  # this prefix is taken by our models
-        raise ValueError(f"{config_class.__name__} needs its own model_type, got {kind!r}")
+        raise ValueError(f"{config_class.__name__} must have its own model_type, got {kind!r}")
     is_again = kind in FAMILIES  # such as a notebook cell that runs twice
     AutoConfig.register(kind, config_class, exist_ok=is_again)
     AutoModel.register(config_class, model_class, exist_ok=is_again)

@@ -256,8 +256,9 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
     if not rows:
         worst = max(steps, key=lambda step: step.rejected)
         raise DataError(
-            f"All {read:,} rows were left out, {worst.rejected:,} by {worst.step}. Widen its "
-            f"bounds (see the reasons in {folder}/rejects) and choose another --output"
+            f"All {read:,} rows were left out, {worst.rejected:,} of them by the step "
+            f"{worst.step}. Widen the bounds of that step (see the reasons in {folder}/rejects) "
+            "and choose another --output"
         )
     seconds = time.monotonic() - begun
     listed = [(name, license, count) for (name, license), count in sorted(origins.items())]

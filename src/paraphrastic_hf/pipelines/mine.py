@@ -269,7 +269,7 @@ def _encoded(folder: Path) -> dict[str, Any]:
 
 
 def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -> list[Shard]:
-    """Store the lines of each file of a side and select the lines to search."""
+    """Store the text of each file and select the lines to search (distinct, vector not 0)."""
     shards, hashes = [], []
     for number, file in enumerate(files):
         array, place = vectors_path(vectors, file), folder / f"{number:05d}"

@@ -120,13 +120,19 @@ class EngineArguments:
     )
     sample: bool = argument(False, help="sample tokens instead of beam search")
     top_p: float = argument(
-        1.0, help="with sample: probability mass of nucleus sampling", above=0, at_most=1
+        1.0,
+        help="with engine.sample: total probability of the most likely tokens to sample from "
+        "(nucleus sampling)",
+        above=0,
+        at_most=1,
     )
     temperature: float = argument(
-        1.0, help="with sample: temperature; lower values prefer likelier tokens", above=0
+        1.0,
+        help="with engine.sample: softmax temperature. Lower values prefer likelier tokens",
+        above=0,
     )
     length_penalty: float = argument(
-        1.0, help="divide a beam's log-probability by its length to this power"
+        1.0, help="exponent of the length by which a beam's log probability is divided"
     )
     max_tokens: int = argument(
         200, help="maximum length of a translation, in tokens", at_least=1, at_most=MOST_TOKENS
@@ -180,7 +186,7 @@ class MakeArguments:
     partition: str | None = argument(None, help="with slurm: partition of the jobs")
     time: str = argument("20:00:00", help="with slurm: time limit of a job")
     slurm: dict[str, Any] = argument({}, help="with slurm: further options of sbatch")
-    address: str = argument("auto", help="with ray: address of the cluster; local starts a new one")
+    address: str = argument("auto", help="with ray: address of the cluster. local starts a new one")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +226,7 @@ class CorpusRecipe:
             raise must_be(
                 "engine.outputs",
                 engine.outputs,
-                f"1 for kind {engine.kind}, which gives one translation per line",
+                f"1 for engine.kind {engine.kind}, which gives one translation per line",
             )
         if not engine.sample and engine.outputs > engine.beams:
             raise must_be(
@@ -229,7 +235,7 @@ class CorpusRecipe:
                 f"at most engine.beams ({engine.beams}), unless engine.sample is true",
             )
         if make.executor == "slurm" and make.partition is None:
-            raise must_be("make.partition", make.partition, "given with executor slurm")
+            raise must_be("make.partition", make.partition, "given with make.executor slurm")
         for source in self.data.sources:
             self._check_source(source)
 
@@ -269,16 +275,16 @@ class CorpusRecipe:
         languages, reference = source.languages or ["en", "en"], self.data.reference
         check_place(source, source.title)
         if len(languages) != 2:
-            raise must_be(f"languages of {source.title}", languages, "two names")
+            raise must_be(f"data.sources: languages of {source.title}", languages, "two names")
         if reference not in languages:
             raise must_be(
-                f"languages of {source.title}",
+                f"data.sources: languages of {source.title}",
                 languages,
                 f"two languages, one of them data.reference ({reference})",
             )
         if self.is_bitext and languages.count(reference) >= 2:
             raise must_be(
-                f"languages of {source.title}",
+                f"data.sources: languages of {source.title}",
                 languages,
                 "two different languages, because the step translate reads the side that is "
                 f"not in {reference}",

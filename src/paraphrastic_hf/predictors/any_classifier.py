@@ -78,7 +78,7 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
         cut = sum(len(each) > most for each in ids) if most is not None else 0
         if cut:
             logger.warning(
-                "Cut %s of %s at %s tokens, the maximum length of %s",
+                "Truncated %s of %s to %s tokens, the maximum length of %s",
                 f"{cut:,}",
                 counted(len(given), "text"),
                 f"{most:,}",

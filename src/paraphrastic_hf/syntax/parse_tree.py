@@ -174,7 +174,9 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
             raise DataError(f"{shown} has unbalanced brackets: {what} after the last bracket")
         if piece == "(":
             if words and words[-1] is not None:
-                raise DataError(f"{shown} has a node with the word {words[-1]!r} and a phrase")
+                raise DataError(
+                    f"{shown} has a node that contains both the word {words[-1]!r} and a phrase"
+                )
             follower = pieces[place + 1 : place + 2]
             if labels and follower in ([], ["("], [")"]):
                 raise DataError(f"{shown} has a bracket without a label")

@@ -59,7 +59,7 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         opens_prompts = bool(settings.pop("opens_prompts", False))
         flags = {name: value for name, value in settings.items() if name != "parts"}
         if any(not isinstance(value, bool) for value in flags.values()):
-            raise ValueError(f"settings must be true or false, got {str(flags)[:200]}")
+            raise ValueError(f"the settings must be true or false, got {str(flags)[:200]}")
         if kind == "mixed":
             folders = (directory / PARTS_FOLDER / str(k) for k in range(settings["parts"]))
             return MixedTokenizer([load_tokenizer(folder) for folder in folders])
@@ -88,7 +88,7 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
     path = directory / "tokenizer_config.json"
     with refused(ModelError, f"The n-gram tokenizer in {directory} is incomplete"):
         if "orders" not in read_json(path):
-            raise ValueError("no orders")  # the defaults would give other tokens
+            raise ValueError("the key `orders` is missing")  # the defaults would give other tokens
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(
             str(directory), trust_remote_code=False
         )

@@ -48,8 +48,8 @@ def lemmatize(texts: Sequence[str]) -> list[str]:
         import simplemma
     except ImportError as error:
         raise RecipeError(
-            "training.exclude partners_and_lemmas needs simplemma. Run pip install "
-            "'paraphrastic-hf[lemmas]', or set it to partners"
+            "training.exclude partners_and_lemmas requires simplemma. Run pip install "
+            "'paraphrastic-hf[lemmas]', or set training.exclude to partners"
         ) from error
     return [
         " ".join(simplemma.lemmatize(word, lang="en") for word in text.split()) for text in texts

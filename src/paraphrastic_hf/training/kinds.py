@@ -181,7 +181,9 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
     """Read a recipe like `load_recipe`. Raise an error if it is not contrastive."""
     recipe = load_recipe(path, overrides)
     if not isinstance(recipe, ContrastiveRecipe):
-        raise RecipeError(f"{path} is a recipe of kind {recipe.kind}. Use a contrastive one.")
+        raise RecipeError(
+            f"{path} is a recipe of kind {recipe.kind}. Use a recipe of kind contrastive."
+        )
     return recipe
 
 
@@ -206,7 +208,7 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
     if owners and own not in owners:
         raise RecipeError(
             f"--{key} is a key of kind {' and '.join(owners)}, not of this recipe's kind {own}. "
-            "Remove it."
+            f"Remove --{key}."
         )
 
 
@@ -214,7 +216,9 @@ def class_of(mapping: dict[str, Any]) -> type:
     """Return the class of a recipe, for its `kind`."""
     kind = kind_of(mapping)
     if kind == CORPUS:
-        raise RecipeError("kind corpus is for `paraphrastic corpus make`, not for training")
+        raise RecipeError(
+            "A recipe of kind corpus cannot be trained. Use `paraphrastic corpus make`"
+        )
     if not isinstance(kind, str) or kind not in JOBS:
         raise RecipeError(
             f"kind must be one of {', '.join(JOBS)}, got {kind!r}. The kinds of tokenizer and "

@@ -178,7 +178,9 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
     if sampler not in SAMPLERS:
         raise RecipeError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
     if recipe.run.development == "none":
-        raise RecipeError("A search needs a development set, such as --development clean")
+        raise RecipeError(
+            "A search requires a development set. Add, for example, --run.development clean"
+        )
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise RecipeError("A search runs in one process. Start it without torchrun.")
     if trials is not None and trials < 1:

@@ -111,5 +111,5 @@ def test_recipes_for_own_pairs_need_explicit_sources(
 ) -> None:
     (tmp_path / "pairs.tsv").write_text("a cat\ta cat\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="--sources"):
+    with pytest.raises(DataError, match=r"data\.sources"):
         train(load_recipe(path), tmp_path / "out")

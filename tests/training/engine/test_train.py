@@ -114,7 +114,7 @@ def test_datasets_are_trained_on_with_or_without_files(tmp_path: Path) -> None:
     assert train(small_recipe(tmp_path), tmp_path / "both", datasets=given).examples == 4 * 150
     recipe = recipe_of(tmp_path, "{}", *SMALL)
     assert train(recipe, tmp_path / "alone", datasets=[dataset]).examples == 4 * 60
-    with pytest.raises(DataError, match="--sources"):
+    with pytest.raises(DataError, match=r"data\.sources"):
         train(recipe, tmp_path / "none")
     with pytest.raises(DataError, match="mapping"):
         train(recipe, tmp_path / "none", datasets=[[("a cat", "the cat")]])

@@ -71,7 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     if arguments.answers:
         if arguments.corpus or not arguments.output:
-            raise DataError("--answers needs the folder of the sample as --output, and no corpus")
+            raise DataError(
+                "--answers requires --output with the folder of the sample, and no corpus"
+            )
         _print_answers(arguments)
         return
     if not arguments.corpus:

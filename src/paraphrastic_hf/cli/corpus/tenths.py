@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"{arguments.parts} and {arguments.most}"
         )
     if Path(arguments.output).resolve() in {Path(path).resolve() for path in arguments.corpus}:
-        raise DataError(f"{arguments.output} is both corpus and --output. Name another --output")
+        raise DataError(f"{arguments.output} is both corpus and --output. Choose another --output")
     from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
     from paraphrastic_hf.pipelines.statistics.tenths import write_tenths
     from paraphrastic_hf.pipelines.steps.registry import make_step

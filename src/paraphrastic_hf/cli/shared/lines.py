@@ -54,7 +54,7 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
 def check_inputs(*paths: str, tables: bool = False) -> None:
     """Raise an error for input files that do not exist, or several inputs from standard input."""
     if paths.count("-") > 1:
-        raise DataError("Only one input can be - (standard input). Name files for the others")
+        raise DataError("Only one input can be - (standard input). Give files for the others")
     for path in paths:
         if path == "-":
             continue
@@ -62,7 +62,7 @@ def check_inputs(*paths: str, tables: bool = False) -> None:
             raise DataError(f"{path} does not exist")
         if not tables or not has_named_columns(Path(path)):
             if Path(path).is_dir():
-                raise DataError(f"{path} is a folder. Name a file")
+                raise DataError(f"{path} is a folder. Give a file")
             refuse_table(path)
 
 
@@ -220,16 +220,18 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
             return
         if not is_folder and Path(path).is_dir():
             what = f"{path} is a folder" if path else "--output is empty"
-            raise DataError(f"{what}. Name a file to write")
+            raise DataError(f"{what}. Give a file to write")
         while not folder.exists():
             folder = folder.absolute().parent
     except OSError as error:  # such as a name that is too long
-        raise DataError(f"Cannot write {path}: {error.strerror}. Name another --output") from error
+        raise DataError(
+            f"Cannot write {path}: {error.strerror}. Choose another --output"
+        ) from error
     if not folder.is_dir():
-        raise DataError(f"Cannot write {path}: {folder} is not a folder. Name another --output")
+        raise DataError(f"Cannot write {path}: {folder} is not a folder. Choose another --output")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(
-            f"Cannot write {path}: no permission to write in {folder}. Name another --output"
+            f"Cannot write {path}: no permission to write in {folder}. Choose another --output"
         )
 
 
@@ -268,11 +270,11 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
             if name in FOLDERS and os.path.isdir(given):
                 if Path(output).resolve().is_relative_to(Path(given).resolve()):
                     raise DataError(
-                        f"{output} is a file of the input {given}. Name another --output, or "
+                        f"{output} is a file of the input {given}. Choose another --output, or "
                         "remove the file first"
                     )
             elif os.path.isfile(given) and os.path.samefile(given, output):
-                raise DataError(f"{output} is both input and output. Name another --output")
+                raise DataError(f"{output} is both input and output. Choose another --output")
 
 
 def is_stream(path: str) -> bool:
@@ -290,7 +292,7 @@ def open_output(path: str) -> Iterator[IO[str]]:
     """
     if path == "-":
         if sys.stdout is None:
-            raise DataError("Standard output is closed. Name a file with --output")
+            raise DataError("Standard output is closed. Give a file with --output")
         yield sys.stdout
         sys.stdout.flush()
         return

@@ -60,19 +60,19 @@ def decider(
     by_windows = arguments.metric_similarity == "windows"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
-        raise DataError("--metric-similarity needs --decode mbr with --metric simile or sim")
+        raise DataError("--metric-similarity requires --decode mbr with --metric simile or sim")
     if arguments.decode == "likely":
         for name in ("metric", "metric_model", "aggregate"):
             if getattr(arguments, name):
-                raise DataError(f"--{name} needs --decode mbr".replace("_", "-"))
+                raise DataError(f"--{name} requires --decode mbr".replace("_", "-"))
         return lambda lines: lines
     if arguments.outputs < 2:
         raise DataError(
-            "--decode mbr needs several translations. Set --outputs to 16 or more, with --sample "
-            "or as many --beams"
+            "--decode mbr requires several translations. Set --outputs to 16 or more. Also pass "
+            "--sample, or set --beams to at least as many"
         )
     if arguments.aggregate and metric not in ("simile", "sim"):
-        raise DataError(f"--aggregate needs --metric simile or sim, got {metric}")
+        raise DataError(f"--aggregate requires --metric simile or sim, got {metric}")
     if arguments.aggregate and by_windows:
         raise DataError("--aggregate works only with --metric-similarity sentences, got windows")
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
@@ -80,7 +80,7 @@ def decider(
 
     model = arguments.metric_model or "simile"
     if arguments.metric_model and metric not in ("simile", "sim"):
-        raise DataError(f"--metric-model needs --metric simile or sim, got {metric}")
+        raise DataError(f"--metric-model requires --metric simile or sim, got {metric}")
     if not arguments.metric_model and metric in ("simile", "sim"):
         to = arguments.to or written_language(local_directory(arguments.model))
         if to not in (None, *CODES_OF_ENGLISH):  # `simile` reads English only

@@ -80,7 +80,7 @@ def data_root(given: str | None, what: str) -> str:
     """Return the data folder: `given` (the value of `--data`), or else $PARAPHRASTIC_DATA."""
     root = given or os.environ.get(VARIABLE)
     if not root:
-        raise DataError(f"Name the folder that holds {what} with --data or {VARIABLE}")
+        raise DataError(f"Set the folder that contains {what} with --data or {VARIABLE}")
     if not os.path.isdir(root):
         raise DataError(f"{'--data' if given else VARIABLE}: the folder {root} does not exist")
     return root
@@ -118,7 +118,7 @@ def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
         if wanted is None:
             continue
         if not hasattr(encoder, f"with_{option}"):
-            raise ModelError(f"--{option} needs an averaging model of this package, got {model}")
+            raise ModelError(f"--{option} requires an averaging model of this package, got {model}")
         try:
             encoder = getattr(encoder, f"with_{option}")(wanted)
         except (ValueError, ModelError) as error:

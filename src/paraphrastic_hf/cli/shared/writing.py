@@ -70,10 +70,10 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
     given = {name: value for name, value in drawn.items() if value is not None}
     if given and not arguments.sample:
         names = " and ".join(f"--{name}".replace("_", "-") for name in given)
-        raise DataError(f"{names} needs --sample")
+        raise DataError(f"{names} requires --sample")
     beams = arguments.beams
     if beams is not None and arguments.sample:
-        raise DataError("--beams and --sample exclude each other. Leave one out")
+        raise DataError("--beams and --sample cannot be used together. Leave one out")
     if beams is None:
         beams = arguments.usual_beams
         if not arguments.sample:
@@ -155,8 +155,8 @@ def write_blocks(
     tell_if_empty(getattr(arguments, "file", None) or arguments.source, before, "sentence")
     if without:
         logger.warning(
-            "%s lines with text have an empty output, the first is line %s. The model may "
-            "know none of their tokens",
+            "%s lines with text have an empty output. The first is line %s. The model may know "
+            "none of their tokens",
             f"{len(without):,}",
             f"{without[0]:,}",
         )

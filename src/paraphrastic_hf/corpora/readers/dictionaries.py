@@ -150,4 +150,6 @@ def entries(index: Path) -> bytes:
                     return file.read()
             except READ_ERRORS as error:
                 raise DataError(f"Cannot read {path}: {error}") from error
-    raise DataError(f"{index} needs its entries, {index.stem}.dict.dz, in the same folder")
+    raise DataError(
+        f"{index} requires the file of its entries, {index.stem}.dict.dz, in the same folder"
+    )

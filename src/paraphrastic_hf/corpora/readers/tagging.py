@@ -33,7 +33,7 @@ def tagged_sentences(
         words, tags = list(row["tokens"]), list(row[column])
         if len(words) != len(tags):
             tagged = f"{counted(len(words), 'word')} and {counted(len(tags), 'tag')}"
-            raise DataError(f"Row {number} of {name} has {tagged}")
+            raise DataError(f"Row {number} of {name} has {tagged}. Both numbers must be equal")
         if words:
             sentences.append(TaggedSentence(words, tags, row.get("document") or ""))
     if not sentences:
@@ -73,7 +73,7 @@ def split_in_order(
         if not part_sentences:
             raise DataError(
                 f"Part {number + 1} of {len(parts)} is empty: "
-                f"{counted(len(sentences), 'sentence')} do not suffice for the shares "
+                f"{counted(len(sentences), 'sentence')} are too few for the shares "
                 f"{', '.join(map(str, shares))}"
             )
     return parts

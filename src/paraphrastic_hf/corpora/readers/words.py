@@ -74,7 +74,7 @@ def read_vectors(
                 continue
             vector = _vector(numbers)
             if word in seen and bad_rows != "last":
-                raise _BadRow(f"has {word!r} a second time")
+                raise _BadRow(f"repeats the word {word!r}")
         except _BadRow as problem:
             if bad_rows == "refuse":
                 raise DataError(f"{path}:{number} {problem}. {FIX}") from None
@@ -90,8 +90,8 @@ def read_vectors(
         raise DataError(f"{path} is empty. Expected a word and its numbers on each line")
     if expected is not None and rows < expected and bad_rows == "refuse":
         raise DataError(
-            f"{path} has {counted(rows, 'row')}, but its first line states {expected:,}. "
-            "Download it again, or set bad_rows to skip"
+            f"{path} has {counted(rows, 'row')}, but its first line states {expected:,}. Download "
+            "the file again, or set bad_rows to skip (recipe key: model.bad_vectors)"
         )
 
 

@@ -67,8 +67,8 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
             _check_counts(each, key, most, name)
     elif isinstance(value, int) and abs(value) > most:
         raise ModelError(
-            f"{name}/{CONFIG} sets {key} to {value:.3g}, more than its weights can hold. "
-            "Download or train the model again"
+            f"{name}/{CONFIG} sets {key} to {value:.3g}, but the weights file is too small for "
+            "this value. Download or train the model again"
         )
 
 

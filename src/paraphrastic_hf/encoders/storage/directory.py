@@ -116,7 +116,7 @@ def save_model(
     if precision in ("int8", "int4") and packed_rows is None:
         if not isinstance(model, AveragingModel):
             raise ValueError(
-                f"precision {precision} needs an averaging model, got {type(model).__name__}"
+                f"precision {precision} requires an averaging model, got {type(model).__name__}"
             )
         packed_rows = packed(model.embedding.weight.detach().float().cpu().numpy(), precision)
     staged, is_new = directory / "model.part", not directory.exists()

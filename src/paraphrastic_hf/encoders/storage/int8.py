@@ -87,6 +87,6 @@ def _refuse_unless_averaged(directory: Path) -> None:
     averages = mode in ("mean", "pooling_mode_mean_tokens")
     if kinds[:2] != [TRANSFORMER, POOLING] or kinds[2:] not in ([], [NORMALIZE]) or not averages:
         raise ModelError(
-            f"engine ctranslate2 needs a transformer with mean pooling, but {directory} has "
+            f"engine ctranslate2 requires a transformer with mean pooling, but {directory} has "
             f"{', '.join(kinds)} with pooling {mode}. {ADVICE}"
         )

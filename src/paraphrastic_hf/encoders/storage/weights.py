@@ -130,8 +130,9 @@ class Weights:
         """Return the unrounded table on the CPU as float32, from which other tables are derived."""
         if self.rounding_error:
             raise ModelError(
-                f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's "
-                "length. Start from the exact encoder"
+                f"The token vectors of {name} are already rounded, by up to "
+                f"{self.rounding_error:.2g} of a vector's norm. Start from the model before "
+                "rounding"
             )
         if not self.is_averaging:
             raise ModelError(

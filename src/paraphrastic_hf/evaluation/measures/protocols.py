@@ -37,7 +37,7 @@ def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
     """Return the fold of each example, (examples,). Every fold has equal shares of every class."""
     if len(labels) < folds:
-        raise DataError(f"{folds} folds need at least {folds} examples, got {len(labels)}")
+        raise DataError(f"{folds} folds require at least {folds} examples, got {len(labels)}")
     order = np.random.default_rng(SEED).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     fold = np.empty(len(labels), np.int64)

@@ -79,8 +79,8 @@ def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits
         if path.exists():
             return _made_from(path, corpus, config, column)
     raise MissingFileError(
-        f"{corpus} {config} needs text. Put {TEXTS}/{language}.txt (one sentence per line) into "
-        f"{data_dir}, or bitext into {bitext}"
+        f"{corpus} {config} requires text. Put {TEXTS}/{language}.txt (one sentence per line) "
+        f"into {data_dir}, or bitext into {bitext}"
     )
 
 

@@ -27,7 +27,7 @@ Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
 
 
 def semantic_measure(encoder: Any) -> Measure:
-    """Return a function that computes SIM and SimiLE, by sentences and by windows.
+    """Return a function that computes SIM and SimiLE on sentences and on windows of tokens.
 
     Metrics that the encoder does not support are left out. SimiLE needs a tokenizer to measure
     lengths. Windows need an encoder that averages vectors from an embedding table.

@@ -32,7 +32,7 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
     tokenizer = getattr(encoder, "tokenizer", None)
     if not isinstance(tokenizer, WordTokenizer):
         raise NotApplicableError(
-            f"needs an encoder with a WordTokenizer, got a {type(tokenizer).__name__}"
+            f"requires an encoder with a WordTokenizer, got a {type(tokenizer).__name__}"
         )
     splitter = word_splitter()
     words = [

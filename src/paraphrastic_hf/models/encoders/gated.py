@@ -48,14 +48,14 @@ class GatedConfig(TableConfig):
         check_choices(self, activation=("tanh", "relu"), merge=("add", "tanh"))
         if self.activation != "tanh" and self.variant != UNGATED:
             raise ValueError(
-                f"activation ({self.activation!r}) needs variant 0, got {self.variant}. "
-                "Leave it out, or set variant to 0"
+                f"activation ({self.activation!r}) requires variant 0, got {self.variant}. Leave "
+                "activation out, or set variant to 0"
             )
         check_merge(self)
         if self.bidirectional and self.variant in (3, 4):
             raise ValueError(
-                f"bidirectional must be false for GRAN-{self.variant}, which uses the last "
-                "state. Set it to false, or variant to 1, 2 or 5"
+                f"bidirectional must be false for GRAN-{self.variant}, which uses the last state. "
+                "Set bidirectional to false, or variant to 1, 2 or 5"
             )
 
     def validate_size(self) -> None:

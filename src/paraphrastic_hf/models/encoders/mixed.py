@@ -67,7 +67,8 @@ class MixedConfig(PreTrainedConfig):
         if self.combine == "add" and len(set(sizes)) > 1:
             raise ValueError(
                 "hidden_size must be equal for parts that are added, got "
-                f"{', '.join(map(str, sizes))}. Make it equal, or set combine to concatenate"
+                f"{', '.join(map(str, sizes))}. Make the sizes equal, or set combine to "
+                "concatenate"
             )
 
 

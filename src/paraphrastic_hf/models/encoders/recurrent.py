@@ -71,12 +71,13 @@ class RecurrentConfig(TableConfig):
     def validate_cell(self) -> None:
         if self.cell != "lstm" and not self.output_gate:
             raise ValueError(
-                f"output_gate must be true for cell {self.cell}. Set it to true, or cell to lstm"
+                f"output_gate must be true for cell {self.cell}. Set output_gate to true, or cell "
+                "to lstm"
             )
         if self.cell != "rnn" and self.activation != "tanh":
             raise ValueError(
-                f"activation ({self.activation!r}) needs cell rnn, got {self.cell}. Leave it "
-                "out, or set cell to rnn"
+                f"activation ({self.activation!r}) requires cell rnn, got {self.cell}. Leave "
+                "activation out, or set cell to rnn"
             )
         if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
             raise ValueError(
@@ -96,7 +97,7 @@ class RecurrentConfig(TableConfig):
         check_merge(self)
         if self.bidirectional and self.pooling == "last":
             raise ValueError(
-                "pooling 'last' needs one direction. Set pooling to mean or max, or "
+                "pooling 'last' requires one direction. Set pooling to mean or max, or "
                 "bidirectional to false"
             )
         if self.bidirectional and self.merge == "concatenate" and self.hidden_size % 2:
@@ -109,7 +110,7 @@ def check_merge(config: Any) -> None:
     """Raise ValueError if `merge` is set although there is only one direction."""
     if config.merge in MERGES[1:] and not config.bidirectional:
         raise ValueError(
-            f"merge ({config.merge!r}) needs two directions. Leave it out, or set "
+            f"merge ({config.merge!r}) requires two directions. Leave merge out, or set "
             "bidirectional to true"
         )
 

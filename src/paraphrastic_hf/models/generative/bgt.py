@@ -74,11 +74,14 @@ class BGTConfig(LatentConfig):
                         f"({', '.join(self.languages)}), got {language!r}"
                     )
         if not self.reconstructs and not self.translates:
-            raise ValueError("reconstructs or translates must name a language")
+            raise ValueError(
+                "reconstructs and translates are both empty. One of them must name a language"
+            )
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs languages in reconstructs. Translations only "
-                "use the semantic variable"
+                "has_language_variables=True requires languages in reconstructs, because "
+                "translations only use the semantic variable. In a recipe, set "
+                "model.language_variables to false, or set model.reconstructs"
             )
 
 

@@ -81,8 +81,8 @@ class PairTerms:
             e, it is multiplied by 1 - e.
         smoothing: Second term of label smoothing, e times the mean -ln p of the whole vocabulary,
             by translation task. Empty without smoothing.
-        kl: KL(posterior || prior) in nats, by variable. If both sides of `semantic` are encoded,
-            their weighted average.
+        kl: KL(posterior || prior) in nats, by variable. For `semantic`, if both sentences of a pair
+            are encoded, the weighted average of their two KL terms.
         posteriors: Posteriors by variable and index of the side.
         tokens: Number of predicted tokens, by task.
     """

@@ -115,7 +115,8 @@ class LatentConfig(PreTrainedConfig):
         if (self.adds_average or is_average) and self.width != self.hidden_size:
             raise ValueError(
                 f"state_size must equal hidden_size ({self.hidden_size}) with "
-                f"{'encoder_kind average' if is_average else 'adds_average'}, got {self.width}"
+                f"{'encoder_kind average' if is_average else 'adds_average=True'}, got "
+                f"{self.width}"
             )
         if self.adds_average and is_average:
             raise ValueError("adds_average must be false with encoder_kind average")

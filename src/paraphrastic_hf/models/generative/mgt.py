@@ -74,18 +74,20 @@ class MGTConfig(LatentConfig):
             raise ValueError("encoder_kind and decoder_kind of an MGT must not be lstm")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs reconstructs. Translations only use the "
-                "semantic variable"
+                "has_language_variables=True requires reconstructs=True, because translations "
+                "only use the semantic variable. In a recipe, set model.language_variables to "
+                "false, or leave out model.reconstructs"
             )
         if self.has_language_variables and self.encoder_kind == "average":
             raise ValueError(
                 "has_language_variables must be false with encoder_kind average, which cannot "
-                "tell languages apart (in recipes language_variables: false)"
+                "tell languages apart. In a recipe, set model.language_variables to false"
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(
-                "has_translation_scorer needs reconstructs. A model that only translates has a "
-                "single output layer"
+                "has_translation_scorer=True requires reconstructs=True, because a model that "
+                "only translates has a single output layer. In a recipe, the key is "
+                "model.translation_scorer"
             )
 
 

@@ -78,8 +78,8 @@ def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[
 
     Args:
         folder: Folder that `write_sample` wrote.
-        files: One file of answers per rater: saved by the page, or a filled-in `rows.tsv`. A
-            question may be left blank.
+        files: One file of answers per rater: either the file that the HTML rating page saved, or a
+            filled-in `rows.tsv`. A question may be left blank.
 
     Returns:
         The bins in order, and the share of equal ratings, 0 to 1, over all questions that two
@@ -116,7 +116,7 @@ def _read_key(path: Path) -> dict[str, tuple[float, ...]]:
         if number == 1 and tuple(cells) == KEY:
             continue
         if number == 1 or len(cells) != len(KEY):
-            raise DataError(f"{path}:{number} does not have {len(KEY)} columns: {line[:60]!r}")
+            raise DataError(f"{path}:{number} must have {len(KEY)} columns, got {line[:60]!r}")
         found[cells[0]] = tuple(number_in(cell, f"{path}:{number}") for cell in cells[1:])
     return found
 
@@ -129,11 +129,15 @@ def _read_person(path: Path, rows: set[str]) -> dict[tuple[str, str], int]:
         if number == 1:
             names = cells
             if not {"row", *QUESTIONS} <= set(names):
-                raise DataError(f"{path}:1 must name the columns row, {', '.join(QUESTIONS)}")
+                raise DataError(
+                    f"{path}:1 must be a header with the columns row, {', '.join(QUESTIONS)}"
+                )
             continue
         answer = dict(zip(names, cells, strict=False))
         if answer["row"] not in rows:
-            raise DataError(f"{path}:{number}: the sample has no row {answer['row'][:20]!r}")
+            raise DataError(
+                f"{path}:{number} rates row {answer['row'][:20]!r}, which is not in the sample"
+            )
         for question in QUESTIONS:
             rating = answer.get(question, "").strip()
             if rating and rating not in map(str, RATINGS):

@@ -86,8 +86,8 @@ class PairCounts:
         self.pairs = len(ends[0]) - 1
         if not self.pairs:
             raise DataError(
-                f"No sentence pair has at most max_words {max_words} per side. Raise it, or give "
-                "more text"
+                f"No sentence pair has at most max_words {max_words} per side. Raise max_words, "
+                "or give more text"
             )
         shape = (self.pairs, len(self.numbers))
         # (sentences, words) matrix with a 1 if a sentence has a word, and its transpose

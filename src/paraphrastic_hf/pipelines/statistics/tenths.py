@@ -64,7 +64,7 @@ def write_tenths(
     values = np.frombuffer(scores) if scores else np.zeros(0)
     order = np.argsort(values, kind="stable")[: int((~np.isnan(values)).sum())]  # NaN comes last
     if len(order) < parts:
-        raise DataError(f"{parts} parts need {parts} rows with a score, got {len(order)}")
+        raise DataError(f"{parts} parts require {parts} rows with a score, got {len(order)}")
     choice = np.random.default_rng(seed)
     part_of = np.full(len(values), -1, np.int16)
     made = []

@@ -72,7 +72,8 @@ def column(rows: Sequence[Row], name: str) -> list[str]:
     except KeyError:
         missing = next(row for row in rows if name not in row)
         raise DataError(
-            f"A step needs the column {name!r}. The columns are {', '.join(missing)}"
+            f"A step reads the column {name!r}, which does not exist. The existing columns are "
+            f"{', '.join(missing)}"
         ) from None
 
 

@@ -98,5 +98,8 @@ class TranslationScore(Step):
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         """Return the engine's score of each row, or None for engines without scores."""
         if any(self.column not in row for row in rows):
-            raise DataError(f"Rows lack the column {self.column!r}, which the engine writes")
+            raise DataError(
+                f"The rows have no column {self.column!r}, which the engine writes in the step "
+                "translate. Place translate before this step"
+            )
         return [row[self.column] for row in rows]

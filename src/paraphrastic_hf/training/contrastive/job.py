@@ -39,7 +39,8 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
         self.held_out = read_held_out(work) if self.holds_out else {}
         if self.recipe.training.epochs and not self.corpus.pairs_in_epoch:
             raise DataError(
-                "The weights of the sources select no pairs. Increase at least one weight"
+                "The weights of data.sources select no pairs. Increase the weight of at least "
+                "one source"
             )
         model = self.encoder_at_start()
         for table in model.tables():

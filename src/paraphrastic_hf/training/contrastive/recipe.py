@@ -65,7 +65,7 @@ class ContrastiveTraining(OptimizationArguments):
     objective: str = argument(
         "margin",
         help="loss: hinge against a selected negative (margin), softmax over the mini-batch "
-        "(infonce), or the sum of the two (both). infonce and both need mega_batch 1",
+        "(infonce), or the sum of the two (both). infonce and both require training.mega_batch 1",
         choices=("margin", "infonce", "both"),
     )
     margin: float = argument(
@@ -124,8 +124,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters. It pulls toward 0, or toward the "
-        "initial values with `start` and in an identity-RNN",
+        help="weight of the L2 penalty on all parameters except token vectors. It pulls toward 0, "
+        "or toward the initial values if `start` is set or the encoder is an identity-RNN",
         at_least=0,
     )
     lambda_all: float = argument(
@@ -139,22 +139,25 @@ class ContrastiveTraining(OptimizationArguments):
             raise must_be("training.margin", self.margin, "from 0 to 2" if cosine else "0 or more")
         if self.objective != "margin" and self.mega_batch != 1:
             raise must_be(
-                f"training.mega_batch with objective {self.objective}",
+                f"training.mega_batch with training.objective {self.objective}",
                 self.mega_batch,
                 "1 (the softmax covers one mini-batch)",
             )
         if self.objective == "infonce" and self.hinge != "two_sided":
-            raise must_be("training.hinge with objective infonce", self.hinge, "left out")
+            raise must_be("training.hinge with training.objective infonce", self.hinge, "left out")
         if self.objective != "margin" and not cosine:
             raise must_be(
-                f"training.similarity with objective {self.objective}", self.similarity, "cosine"
+                f"training.similarity with training.objective {self.objective}",
+                self.similarity,
+                "cosine",
             )
         if not all(a < b for a, b in pairwise([0, *self.matryoshka])):
             raise must_be("training.matryoshka", self.matryoshka, "ascending, each at least 1")
         if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
             raise RecipeError(
-                "training.scramble_swaps and scramble_sides need training.scramble above 0. Set "
-                "training.scramble, such as 1 (every sentence), or remove these two keys"
+                "training.scramble_swaps and training.scramble_sides require training.scramble "
+                "above 0. Set training.scramble, such as 1 (every sentence), or remove the other "
+                "two keys"
             )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
@@ -189,13 +192,14 @@ class ContrastiveRecipe(EncoderRecipe):
         training, finish = self.training, self.finish
         if training.matryoshka and (finish.whiten or finish.dimension or finish.nested_dimensions):
             raise RecipeError(
-                "training.matryoshka orders the dimensions, which finish.whiten, dimension and "
-                "nested_dimensions would change. Remove one of them"
+                "training.matryoshka orders the dimensions of an embedding, but finish.whiten, "
+                "finish.dimension and finish.nested_dimensions would change this order. Remove "
+                "training.matryoshka or the finish keys"
             )
         if training.matryoshka and self.parts and self.combine == "concatenate":
             raise RecipeError(
-                "training.matryoshka would train only the first of concatenated parts. Remove "
-                "it, or set combine to add"
+                "training.matryoshka would train only the first of the concatenated parts. "
+                "Remove training.matryoshka, or set combine to add"
             )
 
     @property

@@ -306,8 +306,8 @@ def hold_out_pairs(
     if len(kept) < max(1, count):
         fix = f"Lower data.held_out ({count:,}) or add" if count else "Add"
         raise DataError(
-            f"Only {counted(len(kept), 'pair')} of {len(groups):,} left to train on, but at least "
-            f"{max(1, count):,} needed. {fix} training pairs."
+            f"Only {counted(len(kept), 'pair')} of {len(groups):,} are left to train on, fewer "
+            f"than the required {max(1, count):,}. {fix} training pairs."
         )
     return np.random.default_rng([seed, 5]).permutation(chosen), kept
 

@@ -43,8 +43,8 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
                 continue
             if code in known_languages() and other != code:
                 logger.warning(
-                    "Side %d of %s is declared %s but looks like %s. Check the languages of the "
-                    "source.",
+                    "Side %d of %s is declared %s but looks like %s. Check the key `languages` "
+                    "of this source.",
                     side + 1, name, code, other,
                 )  # fmt: skip
             else:
@@ -53,7 +53,7 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
         codes = sorted(code for code, other in seen.items() if other == language)
         if len(codes) > 1:
             logger.warning(
-                "Languages %s all look like %s. If they are one language, use one code.",
+                "Languages %s all look like %s. If they are one language, use one code for it.",
                 " and ".join(codes),
                 language,
             )

@@ -44,13 +44,13 @@ def read_development(name: str, data_root: str | Path | None) -> Sequence[Scored
     root = find_data_root(data_root)
     if root is None:
         raise RecipeError(
-            f"Development set {name} needs the data folder. Set it with --data or "
-            f"{DATA_ROOT_VARIABLE}, or train without a set: --development none"
+            f"run.development {name} requires the data folder. Set the folder with --data or "
+            f"{DATA_ROOT_VARIABLE}, or train without a development set: --run.development none"
         )
     try:
         return _read(name, evaluation_files(root))
     except DataError as error:
-        fix = "To train without a development set, use --development none."
+        fix = "To train without a development set, use --run.development none."
         raise type(error)(f"{str(error).removesuffix('.')}. {fix}") from error
 
 

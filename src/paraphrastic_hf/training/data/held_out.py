@@ -38,9 +38,9 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
     held_out = {name: _chosen(list(pairs)) for name, pairs in bitext.items()}
     if not any(held_out.values()):
         raise DataError(
-            "Too few pairs in two languages for development clean-and-bitext, which holds out one "
-            f"in {SHARE}, at most {MOST}. Set the languages of the sources, or use development "
-            "clean."
+            f"run.development clean-and-bitext holds out one in {SHARE} pairs of two languages "
+            f"(at most {MOST}), but there are too few such pairs. Set languages for each of "
+            "data.sources, or set run.development to clean."
         )
     sides = {
         name: [frozenset(pair[side].casefold() for pair in pairs) for side in (0, 1)]

@@ -41,7 +41,7 @@ from paraphrastic_hf.training.engine.recipe import (
 logger = logging.getLogger(__name__)
 
 FEW_PAIRS = 100
-NOTHING = "No training data. Name files with --sources, or pass datasets."
+NOTHING = "No training data. Set --data.sources, or pass datasets."
 Rows = Iterable[tuple[str, list[str] | str]]  # location, and columns or an error message
 
 
@@ -147,7 +147,10 @@ def read_sources(
         found.append(SourcePairs(source, _marked(texts, source, recipe.tokenizer), beside))
     count = sum(len(item.pairs) for item in found)
     if count < FEW_PAIRS:
-        logger.warning("Only %s to train on. Use at least a few thousand.", counted(count, "pair"))
+        logger.warning(
+            "Only %s to train on. Good models require at least a few thousand.",
+            counted(count, "pair"),
+        )
     return found
 
 
@@ -180,7 +183,7 @@ def read_sentences(
     if not found:
         raise DataError(
             f"No source has sentences in {wanted!r}. Set data.language to one of "
-            f"{', '.join(sorted(named))}, or set the languages of the sources."
+            f"{', '.join(sorted(named))}, or set languages for each of data.sources."
         )
     return list(found)
 
@@ -192,8 +195,8 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
     splits = find_source(dataset.name).configs.get(corpus.config.name)
     if splits is not None and dataset.split not in splits:
         raise DataError(
-            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}. Set split to "
-            f"{' or '.join(splits)}."
+            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}. Set the key "
+            f"`split` of this dataset to {' or '.join(splits)}."
         )
 
 

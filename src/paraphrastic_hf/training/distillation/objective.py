@@ -94,8 +94,8 @@ def make_examples(
                 found.setdefault((example.text, reads), example)
     if not found:
         raise DataError(
-            f"No source has sentences in {', '.join(learns)}. Set data.languages to languages of "
-            "the sources"
+            f"No source has sentences in {', '.join(learns)}. Set data.languages to languages "
+            "that data.sources have"
         )
     return list(found.values())
 
@@ -110,8 +110,8 @@ def _sides_read(
         if not known:
             raise DataError(
                 f"{source} has the languages {', '.join(languages)}, but a teacher reads only "
-                f"{', '.join(reads)}. Remove the source, or correct data.teacher_languages or "
-                "the languages of the teacher"
+                f"{', '.join(reads)}. Remove the source, or correct data.teacher_languages or the "
+                "key `languages` of this teacher"
             )
         chosen.append(known[0])
     return chosen

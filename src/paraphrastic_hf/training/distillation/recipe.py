@@ -21,7 +21,7 @@ PRECISIONS = ("float32", "bfloat16")
 @dataclass(frozen=True)
 class LearnedSentences(DataArguments):
     ignored: ClassVar[Mapping[str, str]] = {
-        "swap": "each sentence is learned by itself, so omit it"
+        "swap": "Each sentence is learned by itself, so leave the key out"
     }
     languages: list[str] = argument(
         [], help="languages that the student learns (default: all languages of the sources)"
@@ -76,7 +76,7 @@ class TeacherArguments:
     def __post_init__(self) -> None:
         if self.precision != "float32" and self.engine != "torch":
             raise must_be(
-                f"teachers: engine of {self.model} with precision {self.precision}",
+                f"teachers: the engine of {self.model}, which has precision {self.precision},",
                 self.engine,
                 "torch",
             )
@@ -132,6 +132,6 @@ class DistillationRecipe(EncoderRecipe):
         apart = sorted({name for each in self.encoders for name in each.tokenizer.apart})
         if apart:
             raise RecipeError(
-                f"tokenizer.apart ({', '.join(apart)}) cannot be used in distillation. Name the "
-                "languages to learn in data.languages"
+                f"tokenizer.apart ({', '.join(apart)}) cannot be used in distillation. Remove it, "
+                "and list the languages to learn in data.languages"
             )

@@ -43,8 +43,8 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
     if arguments.precision == "bfloat16":
         if not isinstance(encoder, torch.nn.Module):
             raise RecipeError(
-                f"teachers: {arguments.model} is not a transformer, so precision "
-                f"{arguments.precision} has no effect. Remove it"
+                f"teachers: {arguments.model} is not a transformer, so its precision "
+                f"{arguments.precision} has no effect. Remove the key `precision` of this teacher"
             )
         encoder = encoder.to(torch.bfloat16)
     return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))

@@ -29,18 +29,19 @@ def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
     asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
     if asked and not is_table:
         raise RecipeError(
-            f"finish.{asked[0]} needs an averaging model, but start ({recipe.start}) is a "
-            f"{type(model).__name__}. Remove the key"
+            f"finish.{asked[0]} requires an averaging model, but the model given as start "
+            f"({recipe.start}) is a {type(model).__name__}. Remove finish.{asked[0]}"
         )
     if (recipe.finish.dimension or 0) > model.config.hidden_size:
         raise RecipeError(
-            f"finish.dimension must be from 1 to the {model.config.hidden_size} of start "
-            f"({recipe.start}), got {recipe.finish.dimension}"
+            f"finish.dimension must be at most {model.config.hidden_size}, the number of "
+            f"dimensions of the model given as start ({recipe.start}), got "
+            f"{recipe.finish.dimension}"
         )
     if recipe.keeps_tables and is_table:
         raise RecipeError(
-            f"training.freeze tables leaves nothing to train in start ({recipe.start}), an "
-            "average of token vectors. Remove training.freeze"
+            "training.freeze tables leaves nothing to train, because the model given as start "
+            f"({recipe.start}) is an average of token vectors. Remove training.freeze"
         )
 
 
@@ -55,14 +56,16 @@ def check_encoders(recipe: EncoderRecipe) -> None:
     _check_finish(recipe)
     if recipe.keeps_tables and all(_is_table_only(encoder) for encoder in recipe.encoders):
         raise RecipeError(
-            "With training.freeze set to tables, an average of token vectors has nothing to train. "
-            "Set model.kind to weighted, or remove training.freeze"
+            "training.freeze tables leaves nothing to train in an average of token vectors. Set "
+            "model.kind to weighted, or remove training.freeze"
         )
     if recipe.parts:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")
         if any(encoder.tokenizer.apart for encoder in recipe.parts):
-            raise RecipeError("tokenizer.apart needs a single tokenizer. Remove it from parts")
+            raise RecipeError(
+                "tokenizer.apart requires a single tokenizer. Remove it from each of parts"
+            )
         _mixed_config(configs, recipe.combine)
 
 
@@ -74,12 +77,13 @@ def _check_finish(recipe: EncoderRecipe) -> None:
     if recipe.parts or encoder_class(recipe.model.kind) is not AveragingModel:
         found = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
-            f"finish.{name} ({value!r}) needs an averaging model, got {found}. Remove the key"
+            f"finish.{name} ({value!r}) requires an averaging model, got {found}. Remove "
+            f"finish.{name}"
         )
     if recipe.finish.drop_apart and recipe.tokenizer.kind != "sentencepiece":
         raise RecipeError(
-            f"finish.drop_apart needs tokenizer.kind sentencepiece, got {recipe.tokenizer.kind}. "
-            "Remove it"
+            "finish.drop_apart requires tokenizer.kind sentencepiece, got "
+            f"{recipe.tokenizer.kind}. Remove finish.drop_apart"
         )
 
 
@@ -143,8 +147,8 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
     for name in (name for name in given if name not in known):
         kinds = [kind for kind, model in FAMILIES.items() if name in _fields(model.config_class)]
         raise RecipeError(
-            f"model.{name} ({given[name]!r}) is not a key of model.kind {arguments.kind}. Remove "
-            f"it, or set model.kind to {' or '.join(kinds)}"
+            f"model.{name} ({given[name]!r}) does not apply to model.kind {arguments.kind}. "
+            f"Remove model.{name}, or set model.kind to {' or '.join(kinds)}"
         )
     for name in (name for name in arguments.options if name not in known):
         raise RecipeError(
@@ -171,14 +175,15 @@ def _check_tokenizer(encoder: EncoderArguments) -> None:
         )
     if marks != "none" and kind == "char_ngram":
         raise RecipeError(
-            f"tokenizer.marks ({marks}) cannot be used with char_ngram, whose spaces already "
-            "mark the ends of a text. Remove it"
+            f"tokenizer.marks ({marks}) cannot be used with tokenizer.kind char_ngram, which "
+            "already marks the ends of a text with spaces. Remove tokenizer.marks"
         )
     if marks != "none" and model_class.ignores_order:
         readers = [kind for kind, model in FAMILIES.items() if not model.ignores_order]
         raise RecipeError(
-            f"tokenizer.marks ({marks}) has no use with model.kind {encoder.model.kind}, which "
-            f"ignores word order. Remove it, or set model.kind to {', '.join(readers)}"
+            f"tokenizer.marks ({marks}) has no effect with model.kind {encoder.model.kind}, which "
+            "ignores word order. Remove tokenizer.marks, or set model.kind to "
+            f"{', '.join(readers)}"
         )
 
 

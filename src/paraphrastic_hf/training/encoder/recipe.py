@@ -106,7 +106,9 @@ class EncoderRecipe:
         TokenizerArguments(), help="tokenizer (must be left out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder. With `start`, only the two dropouts may be set"
+        ModelArguments(),
+        help="encoder. With `start`, only model.embedding_dropout and "
+        "model.word_dropout may be set",
     )
     parts: list[EncoderArguments] = argument(
         [],
@@ -135,12 +137,17 @@ class EncoderRecipe:
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
             raise RecipeError(
-                f"start ({self.start}) and parts exclude each other. Remove one of them"
+                f"start ({self.start}) and parts cannot be given together. Remove one of them"
             )
         if not self.parts and self.combine != "concatenate":
-            raise RecipeError(f"combine ({self.combine}) needs parts. Add parts or remove it")
+            raise RecipeError(
+                f"combine ({self.combine}) requires parts. Add parts, or remove combine"
+            )
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError("parts exclude tokenizer and model. Move these two into each part")
+            raise RecipeError(
+                "tokenizer and model cannot be given together with parts. Move the two sections "
+                "into each part"
+            )
 
     @property
     def encoders(self) -> list[EncoderArguments]:

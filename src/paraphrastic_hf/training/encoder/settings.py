@@ -94,15 +94,15 @@ class TokenizerArguments:
     )
     from_model: str | None = argument(
         None,
-        help="model whose tokenizer to use: run directory, packaged model or Hub repository. kind "
-        "and lowercase must be those of the tokenizer, marks may be added. finish.merge_with can "
-        "then average the two models",
+        help="model whose tokenizer to use: run directory, packaged model or Hub repository. "
+        "tokenizer.kind and tokenizer.lowercase must have the values of that tokenizer, and "
+        "tokenizer.marks may be added. finish.merge_with can later average the two models",
         names="model",
     )
 
     def __post_init__(self) -> None:
         if not self.orders:
-            raise must_be("tokenizer.orders", self.orders, "lengths of at least 1")
+            raise must_be("tokenizer.orders", self.orders, "a list with at least one n-gram length")
         if self.from_model is None:
             return
         if not self.from_model.strip():
@@ -151,7 +151,7 @@ class ModelArguments:
     embedding_size: int | None = size_argument(
         None,
         help="projection, recurrent, char_cnn: number of dimensions of a token vector (default: "
-        "hidden_size)",
+        "model.hidden_size)",
     )
     embedding_dropout: float = argument(
         0.3, help="dropout probability of each dimension of a token vector", at_least=0, below=1
@@ -253,6 +253,7 @@ def refuse_beside_start(
     )
     if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
         raise RecipeError(
-            f"start ({start}) already has a tokenizer and an encoder. Remove all keys of tokenizer "
-            "and model except embedding_dropout and word_dropout"
+            f"The model given as start ({start}) already has a tokenizer and an encoder. Remove "
+            "all keys of the sections tokenizer and model except model.embedding_dropout and "
+            "model.word_dropout"
         )

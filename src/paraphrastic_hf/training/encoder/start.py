@@ -94,7 +94,10 @@ def start_from_vectors(
             table[row_of[word]] = torch.from_numpy(vector)
             found.add(word)
     if not found:
-        raise DataError(f"{path} has no vector for any of the {len(tokens):,} vocabulary entries")
+        raise DataError(
+            f"{path} (model.vectors) has no vector for any of the {len(tokens):,} vocabulary "
+            "entries"
+        )
     logger.info("Initialized %s of %s rows from %s", f"{len(found):,}", f"{len(tokens):,}", path)
 
 
@@ -107,7 +110,8 @@ def _vectors_at(
     tables = load_model(path).tables()
     if len(tables) > 1:
         raise DataError(
-            f"{path} is a mixture of {len(tables)} encoders. Choose a model with one table"
+            f"{path} (model.vectors) is a mixture of {len(tables)} encoders. Choose a model with "
+            "a single table of token vectors"
         )
     table = tables[0].weight.detach().numpy()
     _check_dimension(path, table.shape[1], dimension)

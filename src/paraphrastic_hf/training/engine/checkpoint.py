@@ -79,7 +79,9 @@ def load_latest(
             try:
                 _load(model, weights)
             except RuntimeError as error:
-                raise CheckpointError(f"{path} belongs to another run: {error}") from error
+                raise CheckpointError(
+                    f"{path} belongs to another run: {error}. Use another --output"
+                ) from error
             restore_optimizer(optimizer, tensors)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             logger.warning("%s is damaged (%s). Trying the previous one.", path.name, error)
@@ -145,7 +147,9 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
                 is_sum = name in total and weight.is_floating_point()
                 total[name] = total[name] + value if is_sum else value
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"A checkpoint in {root} is damaged ({error}).") from error
+        raise CheckpointError(
+            f"A checkpoint in {root} is damaged ({error}). Start again with --overwrite."
+        ) from error
     if paths:
         like = model.state_dict()
         mean = {

@@ -109,7 +109,10 @@ class Objective(Protocol):
         """Return the approximate number of steps in an epoch, for learning-rate schedules."""
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield steps of an epoch. No checkpoint is written before all yielded steps are done."""
+        """Yield steps of an epoch.
+
+        The training loop writes checkpoints only after it has done all yielded steps.
+        """
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
         """Return the loss of one batch. The loss of a step is the sum over its batches.

@@ -14,7 +14,7 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.io.pairs import BAD_ROWS, MAX_BAD_ROWS
 
 HELD_OUT, NONE = "held_out", "none"  # run.development: likelihood of held-out text, no selection
-MORE_THAN_ONCE = "repeat its pairs or cap them with max_pairs"  # instead of `weight`
+MORE_THAN_ONCE = "Repeat the pairs in the source, or cap them with max_pairs"  # instead of `weight`
 
 
 def must_be(key: str, value: object, wanted: str) -> RecipeError:
@@ -164,7 +164,10 @@ class OptimizationArguments:
         [0.9, 0.999], help="adam: decay rates of the two moment estimates", at_least=0, below=1
     )
     weight_decay: float = argument(
-        0.0, help="adam: decoupled weight decay (times the learning rate)", at_least=0, at_most=1
+        0.0,
+        help="adam: decoupled weight decay, multiplied by the learning rate",
+        at_least=0,
+        at_most=1,
     )
     momentum: float | None = argument(
         None, help="sgd, nesterov: momentum factor (default: 0)", at_least=0, below=1
@@ -201,13 +204,13 @@ class OptimizationArguments:
         ):
             if is_given and not is_owner:
                 raise RecipeError(
-                    f"training.{name} applies to {owner}, not to optimizer {self.optimizer}. "
-                    "Remove it."
+                    f"training.{name} applies to training.optimizer {owner}, not to "
+                    f"{self.optimizer}. Remove training.{name}."
                 )
         if len(self.betas) != 2:
             raise must_be("training.betas", self.betas, "two numbers")
         if self.optimizer == "nesterov" and not self.momentum:
-            key = "training.momentum with optimizer nesterov"
+            key = "training.momentum with training.optimizer nesterov"
             raise must_be(key, self.momentum, "above 0 (the thesis uses 0.99)")
         if self.schedule == "inverse_root" and self.warmup_steps <= 0:
             key = "training.warmup_steps with schedule inverse_root"
@@ -279,18 +282,20 @@ def refuse_keys_of_others(
         kinds = [kind for kind, names in owners.items() if name in names]
         if arguments.kind not in kinds and getattr(arguments, name) is not None:
             raise RecipeError(
-                f"{section}.{name} applies to kind {' and '.join(kinds)}, not to {arguments.kind}. "
-                "Remove it."
+                f"{section}.{name} applies to {section}.kind {' and '.join(kinds)}, not to "
+                f"{arguments.kind}. Remove {section}.{name}."
             )
 
 
 def check_place(source: Any, name: str) -> None:
     """Raise an error unless a source has either path or dataset, and no or two columns."""
     if source.columns is not None and len(source.columns) != 2:
-        raise must_be(f"columns of {name}", source.columns, "two names")
+        raise must_be(f"data.sources: columns of {name}", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):
         found = "neither" if source.path is None else f"both ({source.path})"
-        raise RecipeError(f"data.sources: each source needs a path or a dataset, got {found}")
+        raise RecipeError(
+            f"data.sources: each source must have either a path or a dataset, got {found}"
+        )
 
 
 def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
@@ -298,16 +303,22 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     refuse_ignored(source, ignored)
     check_place(source, source.name)
     if source.languages is not None and len(source.languages) != 2:
-        raise must_be(f"languages of {source.name}", source.languages, "two names")
+        raise must_be(f"data.sources: languages of {source.name}", source.languages, "two names")
     if not all(isinstance(name, str) and name.isidentifier() for name in source.beside):
-        key = f"names in beside of {source.name}"
+        key = f"data.sources: the names in beside of {source.name}"
         raise must_be(key, list(source.beside), "made of letters, digits and underscores")
     if source.second is not None and source.beside:
-        raise must_be(f"beside of {source.name}, an aligned text file,", source.beside, "empty")
+        raise must_be(
+            f"data.sources: beside of {source.name}, which has a second file,",
+            source.beside,
+            "empty",
+        )
 
 
 def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     """Raise an error if a source sets a key in `ignored`, with the advice given there."""
     for key, instead in ignored.items():
         if getattr(source, key) != getattr(SourceArguments, key):
-            raise RecipeError(f"{key} of {source.name} has no effect in this recipe: {instead}")
+            raise RecipeError(
+                f"data.sources: {key} of {source.name} has no effect in this recipe. {instead}"
+            )

@@ -232,7 +232,7 @@ class _PendingUpdates:
         return self._sums[len(self._sums) - 1 - self.steps :]
 
     def add(self, rate: float) -> None:
-        """Record a step with c_t = `rate`."""
+        """Record a step. `rate` is its c_t in the formula of `RowAdam`."""
         self.steps += 1
         reached = self.by_missed[1 : len(self._powers) + 1]
         reached += rate * self._powers[: len(reached)]

@@ -114,8 +114,8 @@ class Generative:
         lost = bitexts.codes() - self.kept.codes()
         if lost:
             raise DataError(
-                f"data.held_out leaves no training pairs in {', '.join(sorted(lost))}. Lower it, "
-                "or add text"
+                f"data.held_out leaves no training pairs in {', '.join(sorted(lost))}. Lower "
+                "data.held_out, or add pairs"
             )
         if self.start is not None:
             started = self.start.model
@@ -144,14 +144,14 @@ class Generative:
         if first >= steps > 0:
             logger.warning(
                 "training.decoders_first is %d, but the run has only %d steps, so the semantic "
-                "encoder will not be trained",
+                "encoder will not be trained. Lower training.decoders_first or train longer",
                 first,
                 steps,
             )
         if first and self.start is None and self.recipe.model.vectors is None:
             logger.warning(
-                "training.decoders_first freezes the semantic encoder, whose weights are random "
-                "here. Set the key model.vectors or start, or remove training.decoders_first"
+                "training.decoders_first freezes the semantic encoder, whose weights are still "
+                "random. Set model.vectors or start, or remove training.decoders_first"
             )
         return found
 
@@ -267,8 +267,8 @@ class Generative:
 def _check_number(kind: str, languages: set[str]) -> None:
     if kind == "bgt" and len(languages) > 2:
         raise RecipeError(
-            f"model.kind bgt needs two languages, got {', '.join(sorted(languages))}. Set it to "
-            "mgt, or remove sources"
+            f"model.kind bgt requires two languages, got {', '.join(sorted(languages))}. Set "
+            "model.kind to mgt, or remove some of data.sources"
         )
 
 
@@ -277,29 +277,31 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
     new = sorted(languages - set(model.config.languages))
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
-            f"start ({recipe.start}) has the languages {', '.join(model.config.languages)} and "
-            f"cannot add {', '.join(new)}. Start from an mgt, or remove sources"
+            f"The model given as start ({recipe.start}) is a bgt with the languages "
+            f"{', '.join(model.config.languages)}, and cannot add {', '.join(new)}. Start from an "
+            "mgt, or remove some of data.sources"
         )
     if model.config.is_centered and not recipe.training.center:
         raise RecipeError(
-            f"start ({recipe.start}) subtracts a mean vector, which training changes. Set "
-            "training.center, such as 10000, to compute it again"
+            f"The model given as start ({recipe.start}) subtracts a mean vector, which training "
+            "changes. Set training.center, such as 10000, to compute it again"
         )
     training = recipe.training
     name = "aggressive" if training.aggressive else "kl_weight"
     asked = training.aggressive or training.kl_weight not in (0.0, 1.0)
     if asked and not model.config.is_variational:
         raise RecipeError(
-            f"training.{name} needs variables with a prior, which start ({recipe.start}) lacks. "
-            "Remove it"
+            f"training.{name} requires variables with a prior, but the model given as start "
+            f"({recipe.start}) has none. Remove training.{name}"
         )
     codes = list(model.config.languages)[:2]
     tasks = model.tasks_between(codes)
     read = {side for task in tasks for side in model.sides_read(task, SEMANTIC, codes)}
     if recipe.needs_both_sides and len(read) < 2:
         raise RecipeError(
-            f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, but start "
-            f"({recipe.start}) infers one. Remove it"
+            f"{recipe.needs_both_sides} requires the semantic vectors of both sentences of a "
+            f"pair, but the model given as start ({recipe.start}) encodes only one. Remove this "
+            "setting"
         )
 
 
@@ -310,8 +312,8 @@ def _check_languages(sources: list[SourcePairs]) -> set[str]:
         own = item.source.languages or ()
         if len(set(own)) != 2:
             raise DataError(
-                f"{item.source.name} must have two languages, got {', '.join(own)}. Name them, "
-                "such as languages: [en, fr]"
+                f"{item.source.name} must have two languages, got {', '.join(own)}. Set the key "
+                "`languages` of this source, such as [en, fr]"
             )
         found |= set(own)
     return found
@@ -321,8 +323,9 @@ def _warn_of_collapse(gauges: LatentDiagnostics) -> None:
     for variable, kl in gauges.kl.items():
         if kl < SMALL_KL:
             logger.warning(
-                "Posterior collapse: the variable %s has %.3f nats per sentence and %d active "
-                "units. Lower training.kl_weight, or raise training.kl_rise",
+                "Posterior collapse: the variable %s has a KL divergence of %.3f nats per "
+                "sentence and %d active units. Lower training.kl_weight, or raise "
+                "training.kl_rise",
                 variable,
                 kl,
                 gauges.active_units[variable],

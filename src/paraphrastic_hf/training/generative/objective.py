@@ -97,7 +97,10 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         }
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
-            raise RecipeError("training.aggressive needs a single process. Use one, or remove it")
+            raise RecipeError(
+                "training.aggressive requires a single process. Start one process, or remove "
+                "training.aggressive"
+            )
         self._decoders = list(model.decoder_parameters())
         self._encoders = list(model.encoder_parameters())
         self._meaning = list(model.encoder_parameters(SEMANTIC))
@@ -207,7 +210,9 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         """
         first, second = semantic
         if first is None or second is None:
-            raise ValueError("training.contrastive needs the semantic variable of both sides")
+            raise ValueError(
+                "training.contrastive requires the semantic vectors of both sentences of a pair"
+            )
         pairs = len(first)
         vectors = torch.stack([first, second], 1).flatten(0, 1).float()  # first, second, first, ...
         flat, corpus = sentences.reshape(-1), self.corpus

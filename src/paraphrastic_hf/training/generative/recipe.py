@@ -28,7 +28,7 @@ from paraphrastic_hf.training.engine.recipe import (
 class GenerativeData(DataArguments):
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
-        "swap": "sides are determined by their languages",
+        "swap": "Leave it out, because the languages determine the sides",
     }
     held_out: int = argument(
         2000,
@@ -61,7 +61,7 @@ class LatentArguments:
     state_size: int | None = argument(
         None,
         help="number of dimensions of the states in encoders and decoders, even (default: "
-        "hidden_size)",
+        "model.hidden_size)",
         at_least=2,
     )
     encoder: str = argument(
@@ -191,7 +191,7 @@ class GenerativeTraining(TokenBatchArguments):
     decoders_first: int = argument(
         0,
         help="number of initial steps in which the semantic encoder (mgt: the only encoder) is "
-        "frozen. Useful if this encoder is already trained (vectors or start)",
+        "frozen. Useful if this encoder is already trained (model.vectors or start)",
         at_least=0,
     )
     candidates: int | None = argument(
@@ -224,7 +224,7 @@ class GenerativeRecipe:
     )
     data: GenerativeData = argument(GenerativeData(), help="training data")
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(marks="end"), help="tokenizer (marks must be end)"
+        TokenizerArguments(marks="end"), help="tokenizer (tokenizer.marks must be end)"
     )
     model: LatentArguments = argument(LatentArguments(), help="generative model")
     training: GenerativeTraining = argument(
@@ -251,42 +251,48 @@ class GenerativeRecipe:
             LatentArguments(),
         ):
             raise RecipeError(
-                f"start ({self.start}) has its own tokenizer and model. Remove the keys of "
-                "tokenizer and model"
+                f"The model given as start ({self.start}) has its own tokenizer and sizes. Remove "
+                "the sections tokenizer and model"
             )
         if model.kind == "mgt":
             _check_mgt(model)
         elif model.translation_scorer:
-            raise RecipeError("model.translation_scorer is a key of mgt, not of bgt. Remove it")
+            raise RecipeError(
+                "model.translation_scorer applies to model.kind mgt, not to bgt. Remove "
+                "model.translation_scorer"
+            )
         written = (model.reconstructs, model.translates)
         if self.needs_both_sides and not any(of is None or len(of) == 2 for of in written):
             raise RecipeError(
-                f"{self.needs_both_sides} needs the meaning of both sides of a pair. "
-                "Translate into or reconstruct both languages, or remove it"
+                f"{self.needs_both_sides} requires the semantic vectors of both sentences of a "
+                "pair. Set model.translates or model.reconstructs to both languages, or remove "
+                "this setting"
             )
         if self.run.development == HELD_OUT and not self.data.held_out:
             raise must_be(
                 "data.held_out with run.development held_out",
                 self.data.held_out,
-                "at least 1, or set run.development to none",
+                "at least 1 (or set run.development to none)",
             )
         if model.encoder != "transformer" and model.encoder_layers is not None:
-            key = f"model.encoder_layers of an {model.encoder}"
+            key = f"model.encoder_layers with model.encoder {model.encoder}"
             raise must_be(key, model.encoder_layers, "left out")
         if model.decoder == "lstm" and model.decoder_layers != 1:
-            raise must_be("model.decoder_layers of an lstm", model.decoder_layers, "1")
+            raise must_be("model.decoder_layers with model.decoder lstm", model.decoder_layers, "1")
         if model.state_size is not None and model.state_size % 2 != 0:
             raise must_be("model.state_size", model.state_size, "even")
         if training.aggressive and (
             not model.variational or not self.data.held_out or self.run.development == "none"
         ):
             raise must_be(
-                "training.aggressive without model.variational, data.held_out or run.development",
+                "training.aggressive",
                 True,
-                "left out",
+                "left out unless model.variational, data.held_out and run.development are set",
             )
         if training.aggressive and training.decoders_first:
-            raise must_be("training.decoders_first with aggressive", training.decoders_first, "0")
+            raise must_be(
+                "training.decoders_first with training.aggressive", training.decoders_first, "0"
+            )
         if not model.variational and training.kl_weight not in (0.0, 1.0):
             raise must_be(
                 "training.kl_weight without model.variational", training.kl_weight, "left out"
@@ -302,12 +308,14 @@ class GenerativeRecipe:
 
 def _check_mgt(model: LatentArguments) -> None:
     if model.reconstructs:
-        raise must_be("model.reconstructs of an mgt", model.reconstructs, "left out or []")
+        raise must_be(
+            "model.reconstructs with model.kind mgt", model.reconstructs, "left out or []"
+        )
     if model.translates is not None:
-        raise must_be("model.translates of an mgt", model.translates, "left out")
+        raise must_be("model.translates with model.kind mgt", model.translates, "left out")
     if "lstm" in (model.encoder, model.decoder):
         raise must_be(
-            "model.encoder and model.decoder of an mgt",
+            "model.encoder and model.decoder with model.kind mgt",
             f"{model.encoder}, {model.decoder}",
             "transformer, or average for the encoder",
         )

@@ -86,7 +86,7 @@ class LanguageModeling:
             key = "run.development" if given else "data.held_out"
             raise DataError(
                 f"{key} ({count:,}) leaves too few of the {len(order):,} distinct sentences to "
-                "train on. Hold out fewer, or add text"
+                "train on. Hold out fewer sentences, or add text"
             )
         held_out, kept = (np.sort(part) for part in np.split(order, [count]))
         columns = {"sentences": ids.select(kept), "held_out": ids.select(held_out)}

@@ -48,7 +48,7 @@ class TransformerArguments:
     hidden_size: int = size_argument(256, help="number of dimensions of a hidden state")
     layers: int = argument(3, help="number of transformer blocks", at_least=1, at_most=1000)
     heads: int = argument(
-        4, help="number of attention heads of a block (must divide hidden_size)", at_least=1
+        4, help="number of attention heads of a block (must divide model.hidden_size)", at_least=1
     )
     feed_forward: int = size_argument(
         1024, help="number of units of the feed-forward layer of a block"
@@ -74,7 +74,7 @@ class LanguageModelRecipe:
     data: SentenceArguments = argument(SentenceArguments(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(vocab_size=8000, marks="both", keep_unknown=True),
-        help="tokenizer (marks must be both)",
+        help="tokenizer (tokenizer.marks must be both)",
     )
     model: TransformerArguments = argument(TransformerArguments(), help="size of the model")
     training: SmoothedArguments = argument(
@@ -91,10 +91,14 @@ class LanguageModelRecipe:
         size, heads = self.model.hidden_size, self.model.heads
         if size % heads != 0 or size % 2 != 0:
             raise must_be(
-                f"model.hidden_size with {heads} heads", size, f"even and a multiple of {heads}"
+                f"model.hidden_size with model.heads {heads}",
+                size,
+                f"even and a multiple of {heads}",
             )
         check_marks(self.tokenizer, "both", "a language model needs a start and an end token")
         if self.data.max_length < 3:
             raise must_be(
-                "data.max_length", self.data.max_length, "at least 3, because both marks count"
+                "data.max_length",
+                self.data.max_length,
+                "at least 3, because the start and end tokens count",
             )

@@ -38,7 +38,7 @@ class CandidateLists:
     costs: np.ndarray
 
     def numbers(self) -> np.ndarray:
-        """Return the index of each candidate's list, (candidates,)."""
+        """Return, for each candidate, the index of the list that it belongs to, (candidates,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def part(self, first: int, last: int) -> CandidateLists:

@@ -59,7 +59,7 @@ class MinimumRisk:
         self.recipe, self.context = recipe, context = with_development(recipe), context
         if recipe.start is None:
             raise RecipeError(
-                "start is missing. Name a translation model with --start, a directory or a Hub "
+                "start is missing. Set --start to a translation model: a directory or a Hub "
                 "repository that AutoModelForSeq2SeqLM loads"
             )
         check_sources(recipe.data, context.data_root)
@@ -90,8 +90,8 @@ class MinimumRisk:
         }
         if not len(columns["kept.sources"]):
             raise DataError(
-                f"No pairs to train on. Raise data.max_length ({recipe.data.max_length} tokens "
-                "per side)"
+                "No pairs to train on, because both sides must have at most data.max_length "
+                f"({recipe.data.max_length}) tokens. Raise data.max_length"
             )
         write_columns(work / "corpus", columns, {})
 
@@ -187,7 +187,8 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
     cost, to = recipe.cost, recipe.data.target_language
     if cost.metric in SEMANTIC and cost.model in ENGLISH and to not in CODES_OF_ENGLISH:
         logger.warning(
-            "cost.model %s is for English, but the translations are in %s. Set it to multilingual",
+            "cost.model %s is for English, but the translations are in %s. Set cost.model to "
+            "multilingual",
             cost.model,
             to,
         )
@@ -208,10 +209,13 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     if written not in (None, recipe.data.target_language):
         raise RecipeError(
             f"{start} writes {written}, but data.target_language is "
-            f"{recipe.data.target_language}. Set it to {written}, or start from another model"
+            f"{recipe.data.target_language}. Set data.target_language to {written}, or start from "
+            "another model"
         )
     if translator.tokenizer.eos_token_id is None:
-        raise ModelError(f"The tokenizer in {start} has no end token (eos_token)")
+        raise ModelError(
+            f"The tokenizer in {start} has no end token (eos_token). Start from another model"
+        )
     return translator
 
 

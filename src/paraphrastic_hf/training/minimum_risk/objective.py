@@ -193,8 +193,8 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         if flat and not self._has_logged:
             self._has_logged = True
             logger.info(
-                "In %d of %d lists all candidates have the same cost, so only their references "
-                "are learned (logged once)",
+                "In %d of %d lists of candidates, all candidates have equal costs, so the model "
+                "learns only from the references of these lists. This is logged only once",
                 flat,
                 len(lists.counts),
             )

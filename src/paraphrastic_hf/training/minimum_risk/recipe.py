@@ -54,7 +54,7 @@ class CandidateArguments:
         choices=("beam", "sample"),
     )
     beams: int | None = argument(
-        None, help="beam: beam size (default: count)", at_least=2, at_most=MOST_BEAMS
+        None, help="beam: beam size (default: candidates.count)", at_least=2, at_most=MOST_BEAMS
     )
     top_p: float = argument(
         1.0,
@@ -162,8 +162,8 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     gamma: float = argument(
         0.3,
-        help="weight of the likelihood of the references. The risk has weight 1 - gamma (thesis: "
-        "0.2 to 0.4, released code: 0.3)",
+        help="weight of the likelihood of the references. The risk has weight 1 - training.gamma "
+        "(thesis: 0.2 to 0.4, released code: 0.3)",
         at_least=0,
         below=1,
     )
@@ -192,8 +192,8 @@ class MinimumRiskRunArguments(RunArguments):
     development: str = argument(
         "expected_cost",
         help="score that selects the checkpoint. expected_cost: expected cost on held-out pairs. "
-        "first: cost of the most likely candidates. A file with the columns of the first source: "
-        "expected cost on its pairs. none: keep the last checkpoint",
+        "first: cost of the most likely candidates. FILE: expected cost on the pairs of a file, "
+        "which has the columns of the first source. none: keep the last checkpoint",
         choices=(*DEVELOPMENT, FILE),
     )
 
@@ -243,7 +243,7 @@ class MinimumRiskRecipe:
         needs_name = cost.metric in ("function", "evaluate")
         if beams is not None and beams < candidates.count:
             raise must_be(
-                f"candidates.beams with {candidates.count} candidates",
+                f"candidates.beams with candidates.count {candidates.count}",
                 beams,
                 f"at least {candidates.count}",
             )

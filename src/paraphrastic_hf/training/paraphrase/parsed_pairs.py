@@ -100,7 +100,7 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
     for source in recipe.data.sources:
         if source.beside and set(source.beside) != set(TREES):
             raise RecipeError(
-                f"`beside` of {source.name} must name tree1 and tree2, got "
+                f"data.sources: beside of {source.name} must name tree1 and tree2, got "
                 f"{', '.join(source.beside)}"
             )
         has_names = source.path is None or has_named_columns(find(source.path))
@@ -141,15 +141,15 @@ def parsed_pairs(
         logger.warning(report.describe())
     if alike or long:
         logger.info(
-            "Left out %s with equal parses and %s with a parse too long",
+            "Left out %s with equal parses and %s with a parse longer than data.max_template",
             counted(alike, "pair"),
             f"{long:,}",
         )
     if not found:
         raise DataError(
-            f"No pairs to train on. Equal parses (data.differing): {alike:,}. More parse tokens "
-            f"than data.max_template ({recipe.data.max_template}): {long:,}. Incomplete trees: "
-            f"{report.bad.total():,}"
+            f"No pairs to train on. {alike:,} have equal parses (data.differing), {long:,} have "
+            f"more parse tokens than data.max_template ({recipe.data.max_template}), and "
+            f"{report.bad.total():,} have incomplete trees"
         )
     return found
 

@@ -122,7 +122,9 @@ class ParaphraserArguments:
         None, help="scpn: number of dimensions of a state in the parse encoder (default: 128)"
     )
     encoder_layers: int | None = argument(
-        None, help="marian, bart: number of encoder layers (default: decoder_layers)", at_least=1
+        None,
+        help="marian, bart: number of encoder layers (default: model.decoder_layers)",
+        at_least=1,
     )
     heads: int | None = argument(
         None, help="marian, bart: number of attention heads of a block (default: 4)", at_least=1
@@ -130,7 +132,7 @@ class ParaphraserArguments:
     feed_forward: int | None = size_argument(
         None,
         help="marian, bart: number of units of the feed-forward layer (default: 4 times "
-        "hidden_size)",
+        "model.hidden_size)",
     )
     positions: int | None = argument(
         None,
@@ -156,9 +158,9 @@ class ParaphraseTraining(AveragedArguments):
 class ParaphraseRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
-        help="score that selects the checkpoint. held_out: likelihood of held-out pairs. A file "
-        "with the columns of the first source: likelihood of the pairs in the file. none: keep "
-        "the last checkpoint",
+        help="score that selects the checkpoint. held_out: likelihood of held-out pairs. FILE: "
+        "likelihood of the pairs in a file, which has the columns of the first source. none: "
+        "keep the last checkpoint",
         choices=(HELD_OUT, NONE, FILE),
     )
 
@@ -173,7 +175,7 @@ class ParaphraseRecipe:
         TokenizerArguments(
             vocab_size=32_000, lowercase=True, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of sentences (marks must be end). Parses have a fixed tokenizer",
+        help="tokenizer of sentences (tokenizer.marks must be end). Parses have a fixed tokenizer",
     )
     model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
     training: ParaphraseTraining = argument(
@@ -192,9 +194,9 @@ class ParaphraseRecipe:
         is_plain = model.kind == PARAPHRASER
         if is_plain and (model.template, model.writes) != (NONE, SENTENCE):
             raise must_be(
-                "model.template and model.writes of a paraphraser",
+                "model.template and model.writes with model.kind paraphraser",
                 (model.template, model.writes),
-                "none and sentence, or set model.kind to scpn",
+                "none and sentence (or set model.kind to scpn)",
             )
         if model.writes != SENTENCE and model.template != TEMPLATE:
             raise must_be("model.template with model.writes parse", model.template, "template")
@@ -202,8 +204,8 @@ class ParaphraseRecipe:
             raise must_be("data.bpe with model.writes parse", self.data.bpe, "left out")
         if model.tie and model.kind in STOCK:
             raise must_be(
-                f"model.tie of {model.kind}",
+                f"model.tie with model.kind {model.kind}",
                 model.tie,
-                "omitted, because its table is always shared",
+                "left out, because this kind always shares its table",
             )
         check_chosen_by_score(training, self.data.held_out, run)

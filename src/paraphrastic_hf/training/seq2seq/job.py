@@ -121,8 +121,8 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
     size, heads = given.hidden_size, given.heads or HEADS
     if size % heads or size % 2:
         raise RecipeError(
-            f"model.hidden_size with {heads} heads must be even and a multiple of {heads}, got "
-            f"{size}"
+            f"model.hidden_size with model.heads {heads} must be even and a multiple of {heads}, "
+            f"got {size}"
         )
     wide = given.feed_forward or FEED_FORWARD_FACTOR * size
     model_class, make_config = STOCK_CLASSES[given.kind]
@@ -154,7 +154,7 @@ def written_side(source: SourceArguments, to: str) -> int:
     if len(languages) != 2 or languages.count(to) != 1:
         raise DataError(
             f"{source.name} must have data.target_language ({to}) on one side, got the languages "
-            f"{', '.join(languages)}. Set data.target_language, or languages of the source, such "
-            f"as [{to}, de]"
+            f"{', '.join(languages)}. Set data.target_language, or the key `languages` of this "
+            f"source, such as [{to}, de]"
         )
     return languages.index(to)

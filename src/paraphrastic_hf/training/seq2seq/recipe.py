@@ -19,7 +19,7 @@ from paraphrastic_hf.training.engine.recipe import (
 class ParallelArguments(DataArguments):
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
-        "swap": "data.target_language determines the target side",
+        "swap": "Leave it out, because data.target_language determines the target side",
     }
     target_language: str = argument(
         "en",
@@ -34,16 +34,17 @@ class AnnealedArguments(SmoothedArguments):
 
     anneal: float | None = argument(
         None,
-        help="factor of the learning rate after an epoch without a new best development score "
-        "(thesis: 0.1, default: no annealing)",
+        help="factor by which the learning rate is multiplied after an epoch without a new best "
+        "development score (thesis: 0.1, default: no annealing)",
         above=0,
         below=1,
     )
     anneal_from: int | None = argument(
         None,
         help=(
-            "first epoch, from 1, after which the learning rate is always multiplied by anneal "
-            "(thesis: 200, minimum risk 10). Default: only after epochs without a new best score"
+            "first epoch, from 1, after which the learning rate is always multiplied by "
+            "training.anneal (thesis: 200, minimum risk 10). Default: only after epochs without "
+            "a new best score"
         ),
         at_least=1,
     )
@@ -67,9 +68,9 @@ def check_chosen_by_score(training: AnnealedArguments, held_out: int, run: Any) 
     development = run.development
     if development != "none" and not held_out and not names_file(development):
         key = f"data.held_out with run.development {development}"
-        raise must_be(key, held_out, "at least 1, or set run.development to none")
+        raise must_be(key, held_out, "at least 1 (or set run.development to none)")
     if training.anneal is not None and training.anneal_from is None and development == "none":
-        wanted = "a development score, or set training.anneal_from"
+        wanted = "a development score (or set training.anneal_from)"
         raise must_be("run.development with training.anneal", development, wanted)
     if training.anneal_from is not None and training.anneal is None:
         key = "training.anneal_from without training.anneal"
@@ -78,4 +79,4 @@ def check_chosen_by_score(training: AnnealedArguments, held_out: int, run: Any) 
     average = training.average if isinstance(training, AveragedArguments) else 1
     if run.keep_checkpoints < average:
         key = f"run.keep_checkpoints with training.average {average}"
-        raise must_be(key, run.keep_checkpoints, "at least as large")
+        raise must_be(key, run.keep_checkpoints, "at least training.average")

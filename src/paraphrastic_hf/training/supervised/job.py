@@ -103,7 +103,8 @@ class Supervised:
             return encoder
         if isinstance(encoder, MixedModel):
             raise RecipeError(
-                f"start ({recipe.start}) is a mixture, which cannot be extended. Remove parts"
+                f"The model given as start ({recipe.start}) is a mixture of encoders, to which "
+                "parts cannot be added. Remove parts"
             )
         made = [
             build_encoder(part.model, part_tokenizer, self.data_root)

@@ -178,8 +178,8 @@ def _read(chosen: DatasetArguments, split: str, data_root: str | Path | None) ->
     known = configs.get(chosen.config or next(iter(configs), "")) or {}
     if split not in known:
         raise DataError(
-            f"{chosen.title} has no {split} split of trees. Choose another corpus, such as gum, "
-            "and name this one in task.extra_corpora"
+            f"{chosen.title} has no {split} split of trees. Set task.dataset to a corpus such as "
+            "gum, and list this one in task.extra_corpora"
         )
     rows = open_dataset(chosen, split, data_root)
     return parsed_sentences(rows, f"{chosen.title} {split}", ParserConfig.max_words)

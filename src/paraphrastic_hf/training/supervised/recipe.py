@@ -135,8 +135,8 @@ class SupervisedTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other encoder parameters. It pulls toward 0, or "
-        "with `start` toward the initial values",
+        help="weight of the L2 penalty on all encoder parameters except token vectors. It pulls "
+        "toward 0, or toward the initial values if `start` is set",
         at_least=0,
     )
     lambda_s: float = argument(
@@ -174,7 +174,9 @@ class SupervisedRecipe:
         TokenizerArguments(), help="tokenizer (must be left out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder. With `start`, only the two dropouts may be set"
+        ModelArguments(),
+        help="encoder. With `start`, only model.embedding_dropout and "
+        "model.word_dropout may be set",
     )
     parts: list[EncoderArguments] = argument(
         [],
@@ -221,12 +223,15 @@ class SupervisedRecipe:
         ):
             if value is not None and task.kind not in owners:
                 raise RecipeError(
-                    f"{name} is a key of {' and '.join(owners)}, not of {task.kind}. Remove it"
+                    f"{name} applies to task.kind {' and '.join(owners)}, not to {task.kind}. "
+                    f"Remove {name}"
                 )
         if task.kind in of_words and training.scramble:
-            raise must_be(f"training.scramble in {task.kind}", training.scramble, "0")
+            raise must_be(f"training.scramble with task.kind {task.kind}", training.scramble, "0")
         if self.parts and self.start is None:
-            raise RecipeError("parts extend the encoder of start. Set start, or remove parts")
+            raise RecipeError(
+                "parts are added to the encoder given as start. Set start, or remove parts"
+            )
 
     def _refuse_contradictions(self) -> None:
         task, model, training = self.task, self.model, self.training
@@ -246,5 +251,5 @@ class SupervisedRecipe:
             if value and (name == "lambda_w" or training.freeze == "encoder"):
                 raise RecipeError(
                     f"training.{name} ({value}) penalizes parameters that training.freeze "
-                    f"{training.freeze} keeps fixed. Remove one of them"
+                    f"{training.freeze} keeps fixed. Remove one of the two keys"
                 )

@@ -151,7 +151,9 @@ def read_splits(
         rows = open_dataset(chosen, split, data_root)
         found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
     if not found:
-        raise DataError(f"{name} has no split of tags. Choose a corpus such as treebank")
+        raise DataError(
+            f"{name} has no split with tags. Set task.dataset to a corpus such as treebank"
+        )
     first = next(iter(found))
     made = [split for split in SPLITS if split == first or split not in found]
     if len(made) > 1:

@@ -129,13 +129,16 @@ class _TextTask:
         for name in (*self.columns, self.gold):
             if name not in self.features:
                 raise RecipeError(
-                    f"task.kind {recipe.task.kind} needs the columns "
+                    f"task.kind {recipe.task.kind} requires the columns "
                     f"{', '.join((*self.columns, self.gold))}, but {self.name} has "
                     f"{', '.join(self.features)}. Change task.kind or task.dataset"
                 )
         missing = [split for split in SPLITS if split not in known]
         if missing:
-            raise DataError(f"{self.name} has no {' or '.join(missing)} split")
+            raise DataError(
+                f"{self.name} has no {' or '.join(missing)} split. Set task.dataset to another "
+                "corpus"
+            )
         self.tables = {
             split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
         }
@@ -215,7 +218,9 @@ class Relatedness(_TextTask):
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
         pairs = read_own_pairs(path)
         if not pairs.scores:
-            raise DataError(f"{path} has no column of scores")
+            raise DataError(
+                f"{path} has no column of scores. Each row must have two texts and a score"
+            )
         for row in zip(pairs.first, pairs.second, pairs.scores, strict=True):
             yield dict(zip((*self.columns, self.gold), row, strict=True))
 

@@ -128,7 +128,7 @@ def model_of_size(recipe: TranslationRecipe, tokens: int, end: int) -> tuple[Any
     given = recipe.model
     if given.kind == "marian":
         if not given.tie:
-            raise RecipeError("model.tie must be true for marian, got False")
+            raise RecipeError("model.tie must be true with model.kind marian, got false")
         return stock_model(given, tokens, end)
     try:
         return GatedConvModel, GatedConvConfig(

@@ -72,7 +72,7 @@ class TranslatorArguments:
         "tables, marian: always shared)",
     )
     embedding_size: int | None = size_argument(
-        None, help="gated_conv: number of dimensions of a token vector (default: hidden_size)"
+        None, help="gated_conv: number of dimensions of a token vector (default: model.hidden_size)"
     )
     kernel_width: int | None = argument(
         None,
@@ -84,7 +84,8 @@ class TranslatorArguments:
     )
     feed_forward: int | None = size_argument(
         None,
-        help="marian: number of units of the feed-forward layer (default: 4 times hidden_size)",
+        help="marian: number of units of the feed-forward layer (default: 4 times "
+        "model.hidden_size)",
     )
 
 
@@ -102,8 +103,8 @@ class TranslationRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
         help="score that selects the checkpoint. held_out: likelihood of held-out pairs. bleu: "
-        "BLEU of greedy translations of 500 held-out pairs. A file with the columns of the first "
-        "source: likelihood of the pairs in the file. none: keep the last checkpoint",
+        "BLEU of greedy translations of 500 held-out pairs. FILE: likelihood of the pairs in a "
+        "file, which has the columns of the first source. none: keep the last checkpoint",
         choices=(HELD_OUT, BLEU, NONE, FILE),
     )
 
@@ -118,7 +119,7 @@ class TranslationRecipe:
         TokenizerArguments(
             vocab_size=40_000, lowercase=False, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of both sides (marks must be end)",
+        help="tokenizer of both sides (tokenizer.marks must be end)",
     )
     model: TranslatorArguments = argument(TranslatorArguments(), help="translation model")
     training: TranslationTraining = argument(
@@ -138,7 +139,7 @@ class TranslationRecipe:
         check_chosen_by_score(training, self.data.held_out, run)
         if self.data.max_length > model.positions:
             raise must_be(
-                f"data.max_length with {model.positions} model.positions",
+                f"data.max_length with model.positions {model.positions}",
                 self.data.max_length,
-                "at most as large",
+                "at most model.positions",
             )
