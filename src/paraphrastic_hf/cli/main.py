@@ -122,7 +122,7 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
             "Find the sentences of two files that are translations or paraphrases.",
         ),
         "align": (
-            "align a text and its translation",
+            "align two documents",
             "Align the sentences of a document with those of its translation, in order.",
         ),
     },
