@@ -121,10 +121,11 @@ def export_model2vec(directory: Path, folder: Path) -> None:
     from model2vec import StaticModel
     from tokenizers import Tokenizer
 
-    from paraphrastic_hf.encoders.storage.weights import read_table
+    from paraphrastic_hf import SentenceEncoder
 
+    table = SentenceEncoder.from_pretrained(directory).table()
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
-    model = StaticModel(read_table(directory), tokenizer, normalize=True, max_length=None)
+    model = StaticModel(table, tokenizer, normalize=True, max_length=None)
     model.save_pretrained(folder)
 
 

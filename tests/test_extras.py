@@ -17,7 +17,12 @@ from paraphrastic_hf.extras import EXTRAS, missing_extra, require
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(paraphrastic_hf.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DISTRIBUTIONS = {"yaml": "pyyaml", "google": "protobuf", "faiss": "faiss-cpu"}  # else of one name
+DISTRIBUTIONS = {
+    "yaml": "pyyaml",
+    "google": "protobuf",
+    "faiss": "faiss-cpu",
+    "lance": "pylance",
+}  # else of one name
 ELSEWHERE = {"sklearn": "encoder.py"}  # only scikit-learn calls the method that imports it
 
 

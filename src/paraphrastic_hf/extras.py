@@ -19,6 +19,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # import names of the packages of each e
     "metric": ("evaluate",),
     "all": ("sentence_transformers",),
     "mining": ("faiss",),
+    "lance": ("lance",),
     "languages": ("lang2vec",),
     "compare": ("sacrebleu", "nltk"),
     "mteb": ("mteb",),
@@ -34,7 +35,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # import names of the packages of each e
 }
 
 
-NAMES = {"google": "protobuf"}  # package names that differ from the import name
+NAMES = {"google": "protobuf", "lance": "pylance"}  # package names that differ from the import name
 
 
 def require(extra: str, *packages: str, what: str) -> None:

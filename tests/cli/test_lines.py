@@ -7,6 +7,8 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.arrow import text_blocks
 from paraphrastic_hf.io.blocks import read_blocks, valid_texts
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -190,6 +193,53 @@ def test_encode_reads_a_column_of_any_table(
         vectors.append(np.load(output))
     np.testing.assert_array_equal(vectors[1:], [vectors[0]] * 2)
     assert "'sentence_C'" in run("encode", model, sick, "--column", "sentence_C", status=2).err
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "stream.arrow", "t.feather", "t.lance"])
+def test_encode_reads_and_writes_arrow_files(
+    name: str, model: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paraphrastic_hf.io.arrow.TEXTS_AT_A_TIME", 3)
+    texts = ["the cat", None, " \t", "\u732b", "a dog", "the dog", "the \u00e9"]
+    table, path = pa.table({"id": range(7), "text": texts}), tmp_path / name
+    if name == "t.parquet":
+        pa.parquet.write_table(table, path)
+    elif name == "t.lance":
+        pytest.importorskip("lance").write_dataset(table, path)
+    else:
+        opened = pa.ipc.new_stream if "stream" in name else pa.ipc.new_file
+        with opened(path, table.schema) as writer:
+            writer.write_table(table, 4)
+    command = ["encode", model, path, "--column", "text", "--quiet", "--output"]
+    said = run(*command, tmp_path / "v.npy").err
+    assert "2 lines are blank (2, 3)" in said
+    vectors = np.load(tmp_path / "v.npy")
+    expected = SentenceEncoder.from_pretrained(model).encode([text or "" for text in texts])
+    np.testing.assert_array_equal(vectors, expected)
+    output = tmp_path / f"out{path.suffix}"
+    run(*command, output)
+    blocks = text_blocks(output, "text")
+    assert [text for block in blocks for text in block.to_pylist()] == [t or "" for t in texts]
+    again = ["encode", model, output, "--column", "1", "--quiet", "--output", tmp_path / "w.npy"]
+    run(*again)
+    np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), vectors)
+    assert "'id'" in run(*command[:3], "--column", "id", status=2).err
+    assert f"{path}:2" in run(*command[:5], "--bad-lines", "refuse", status=2).err
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])
+@pytest.mark.parametrize("cut", [0, 7, -9])
+def test_a_damaged_arrow_file_is_named(
+    name: str, cut: int, model: str, tmp_path: Path, run: Run
+) -> None:
+    path, table = tmp_path / name, pa.table({"text": ["the cat"] * 9})
+    if name == "t.parquet":
+        pa.parquet.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    path.write_bytes(path.read_bytes()[:cut])
+    assert str(path) in run("encode", model, path, "--column", "text", status=2).err
 
 
 @pytest.mark.parametrize(("name", "column"), [("one.tsv", "1"), ("one.csv", "text")])

@@ -126,7 +126,7 @@ EARLY = {  # commands refused before slow imports, with a part of the message
     "train own.yaml --output full": "full",
     "tune own.yaml --grid margin=0.4 --output full --development clean": "full",
     "encode english lines.txt --output full/": "full",
-    "encode english lines.txt --output v.parquet": "v/",
+    "encode english lines.txt --output v.csv": "v.csv",
     "encode english lines.txt --output v": "v.npy",
     "convert lines.txt --output full": "full",
     "pack english --output full": "full",

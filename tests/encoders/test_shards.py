@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from paraphrastic_hf.encoders import shards
-from paraphrastic_hf.encoders.shards import shard_writer
+from paraphrastic_hf.encoders.shards import shard_writer, table_writer
 from paraphrastic_hf.encoders.storage.arrays import array_writer
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.arrow import text_blocks
 
 TEXTS = [f"text {i}" for i in range(10)]
 VECTORS = np.arange(30, dtype=np.float32).reshape(10, 3)
-WRITERS = {"v.npy": array_writer, "v": shard_writer}
+WRITERS = {
+    "v.npy": array_writer,
+    "v": shard_writer,
+    **dict.fromkeys(("v.parquet", "v.arrow", "v.feather"), table_writer),
+}
+if importlib.util.find_spec("lance"):
+    WRITERS["v.lance"] = table_writer
 
 
 def test_parquet_files_contain_every_text_in_order(
@@ -30,6 +39,19 @@ def test_parquet_files_contain_every_text_in_order(
     table = pq.read_table(tmp_path / "new" / "out")
     assert table["text"].to_pylist() == TEXTS
     np.testing.assert_array_equal(np.array(table["vector"].to_pylist(), np.float32), VECTORS)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name] is table_writer])
+@pytest.mark.parametrize("count", [0, 10])
+def test_a_file_is_read_back(name: str, count: int, tmp_path: Path) -> None:
+    path = tmp_path / "new" / name
+    with table_writer(path) as write:
+        for start in range(0, max(count, 1), 4):
+            texts = TEXTS[start : min(start + 4, count)]
+            write(pa.array(texts, pa.large_string()), VECTORS[start : start + len(texts)])
+    blocks = text_blocks(path, "text")
+    assert [text for block in blocks for text in block.to_pylist()] == TEXTS[:count]
+    assert [each.name for each in path.parent.iterdir()] == [name]
 
 
 @pytest.mark.parametrize("name", WRITERS)

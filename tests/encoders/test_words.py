@@ -85,6 +85,31 @@ def test_a_range_of_a_list_is_encoded(table: WordTable) -> None:
             table.block().mean(["a"] * 3, start, stop, ROWS, out, False)
 
 
+@pytest.mark.parametrize(
+    ("offsets", "start", "stop"),
+    [
+        *(([0, 1, 2], *bounds) for bounds in [(-1, 2), (2, 1), (0, 3), (0, sys.maxsize)]),
+        *((wrong, 0, 2) for wrong in [[-1, 0, 1], [0, 2, 1], [0, 1, 4], [0, 2**62, 2**62]]),
+    ],
+)
+def test_texts_outside_their_bytes_are_refused(
+    table: WordTable, offsets: list[int], start: int, stop: int
+) -> None:
+    out = np.full((2, 4), 7, np.float32)
+    with pytest.raises(ValueError, match="range"):
+        table.block().mean_arrow(i8(*offsets), b"a b", start, stop, ROWS, out, False)
+
+
+def test_waiting_texts_must_be_in_the_answered_ones(table: WordTable) -> None:
+    block, out = table.block(), np.zeros((2, 4), np.float32)
+    block.mean_arrow(i8(0, 1, 3), b"axy", 0, 2, ROWS, out, False)
+    with pytest.raises(ValueError, match="range"):
+        block.answer_arrow(i8(0, 1), b"a", i4(1), i4(0), ROWS, out[:1], False)
+    block.mean_arrow(i8(0, 1, 3), b"axy", 0, 2, ROWS, out, False)
+    block.answer_arrow(i8(0, 1, 3), b"axy", i4(), i4(), ROWS, out, False)
+    np.testing.assert_array_equal(out, ROWS[[0, 0]])
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=1)))
 def test_every_added_word_is_found_again(words: list[str]) -> None:
     known = WordTable(lowercase=False)

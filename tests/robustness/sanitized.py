@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {"_words": "encoding", "_rows": "training", "_windows": "metrics"}
+SOURCES = {"_words": "encoders/static", "_rows": "training/engine", "_windows": "metrics"}
 FLAGS = (
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
     *("-g", "-O1", "-fno-math-errno", "-shared", "-fPIC"),
@@ -69,15 +69,19 @@ def compile_shared(compiler: str, source: Path, target: Path) -> bool:
 def build(compiler: str, folder: Path) -> str | None:
     """Compile the modules and a library with two faults.
 
-    Return the library of the sanitizer, or None if the compiler has no sanitizers.
+    Return the library of the sanitizer, or None if the compiler has no sanitizers. Exit if it has
+    them and cannot compile a module.
     """
-    (folder / "faults.c").write_text(FAULTS)
+    faults = folder / "faults.c"
+    faults.write_text(FAULTS)
+    if not compile_shared(compiler, faults, folder / "faults.abi3.so"):
+        return None
     sources = [
         ROOT / "src" / "paraphrastic_hf" / part / f"{name}.c" for name, part in SOURCES.items()
     ]
-    for source in (*sources, folder / "faults.c"):
+    for source in sources:
         if not compile_shared(compiler, source, folder / f"{source.stem}.abi3.so"):
-            return None
+            sys.exit(f"FAILED: {source} does not compile")
     for name in ("libasan.so", "libclang_rt.asan-x86_64.so"):
         asked = [compiler, f"-print-file-name={name}"]
         path = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
@@ -138,7 +142,7 @@ def load(folder: Path) -> list[Any]:
     """Import the sanitized modules under the names that the package uses."""
     modules = []
     for name, part in SOURCES.items():
-        full = f"paraphrastic_hf.{part}.{name}"
+        full = f"paraphrastic_hf.{part.replace('/', '.')}.{name}"
         spec = importlib.util.spec_from_file_location(full, folder / f"{name}.abi3.so")
         assert spec is not None
         assert spec.loader is not None
@@ -177,7 +181,8 @@ def fuzz(folder: Path, seed: int, seconds: float) -> None:
         encoders.append((tokenizer, static.StaticEncoder(tokenizer, num_threads=3), exact, tables))
     parts: dict[str, tuple[float, Callable[[random.Random], int]]] = {
         "texts": (0.4, lambda choice: texts(choice, encoders)),
-        "texts in threads": (0.2, lambda choice: threads(choice, encoders)),
+        "Arrow texts": (0.1, lambda choice: arrow_texts(choice, encoders)),
+        "texts in threads": (0.1, lambda choice: threads(choice, encoders)),
         "forks": (0.1, lambda choice: forks(choice, encoders)),
         "wrong arguments": (0.1, lambda choice: wrong_arguments(choice, words, rows, windows)),
         "windows": (0.1, lambda choice: window_pairs(choice, windows)),
@@ -232,6 +237,30 @@ def texts(choice: random.Random, encoders: list[Any]) -> int:
     return len(batch)
 
 
+def arrow_texts(choice: random.Random, encoders: list[Any]) -> int:
+    """Compare random bytes in Arrow's layout with the texts that they are read as."""
+    from paraphrastic_hf.encoders.output import rounded
+
+    _, encoder, exact, tables = choice.choice(encoders)
+    raw = [some_text(choice).encode("utf-8", "replace") for _ in range(choice.choice([1, 3, 200]))]
+    for i in range(0, len(raw), 3):  # invalid UTF-8
+        at = choice.randrange(len(raw[i]) + 1)
+        raw[i] = raw[i][:at] + choice.randbytes(choice.randrange(5)) + raw[i][at + 1 :]
+    data = b"".join(raw)
+    offsets = np.cumsum([0, *map(len, raw)])
+    dtype = choice.choice(["float32", "float16", "int8"])
+    output = np.empty((len(raw), exact.shape[1]), dtype)
+    numbers = choice.choice(list(tables.values()))
+    encoder.encode_arrow(offsets, data, numbers, output)
+    vectors = encoder.encode([text.decode("utf-8", "replace") for text in raw], numbers)
+    np.testing.assert_array_equal(output, rounded(vectors, dtype))
+    wrong = offsets.copy()
+    wrong[choice.randrange(len(wrong))] = choice.choice([-1, 2**40, 2**63 - 1, -(2**63)])
+    with contextlib.suppress(ValueError):
+        encoder.encode_arrow(wrong, data, numbers, output)
+    return len(raw)
+
+
 def threads(choice: random.Random, encoders: list[Any]) -> int:
     """Encode in six threads that share one growing word table."""
     from paraphrastic_hf.encoders.static.engine import StaticEncoder
@@ -279,6 +308,7 @@ ODD: list[Any] = [
     *(None, "", "a", b"a", 0, -1, 2**31, 2**63, -(2**63), 1.5, [], ["a"], ["a", None], object()),
     *(np.empty(0, np.int32), np.int32([0, 1]), np.int32([-1]), np.int32([2**31 - 1])),
     *(np.int64([1]), np.int64([-1]), np.int64([2**62]), np.int64([1, 0]), np.int64([0, 1, 3])),
+    *(np.int64([0, -1, 2**62]), np.int64([0, 3]), np.int64([]), np.zeros((2, 4), np.float16)),
     *(np.float32([1]), np.float32([np.nan, -np.inf]), np.zeros((3, 4), np.float32)),
     *(np.zeros((1, 4), np.float32), np.zeros((0, 4), np.float32), np.zeros((3, 0), np.float32)),
     *(np.zeros((3, 4), np.int8), np.zeros((3, 4), np.uint16), np.zeros((3, 4)).T[::2]),
@@ -303,6 +333,8 @@ def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) 
         (block.mean, 6),
         (block.mean, 7),
         (block.answer, 6),
+        (block.mean_arrow, 7),
+        (block.answer_arrow, 7),
         (block.learn, 2),
         (words.average, 5),
         (rows.catch_up, 10),
@@ -312,6 +344,9 @@ def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) 
         (lambda *_: block.words(), 0),
         (lambda *_: (len(block), len(table)), 0),
         (lambda *given: block.mean(["a", "x b"], 0, 2, *given), 3),
+        (lambda *given: block.mean_arrow(np.int64([0, 1, 4]), b"ax b", 0, 2, *given), 3),
+        (lambda *given: block.mean_arrow(*given, good, np.zeros((2, 4), np.float16), True), 4),
+        (lambda *given: block.answer_arrow(np.int64([0, 1, 4]), b"ax b", *given), 5),
         (lambda *given: words.average(*given, good, np.zeros((1, 4), np.float32), False), 2),
     ]
     calls = 0

@@ -20,8 +20,10 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.arrow import ARROW_FILES
 from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
 
+FILES = (".npy", *ARROW_FILES)
 UNKNOWN = "unknown to the model, and encoded as zeros"
 
 
@@ -30,6 +32,7 @@ examples:
   paraphrastic encode english lines.txt --output vectors.npy
   paraphrastic encode runs/sp lines.txt.xz --output vectors/
   paraphrastic encode english table.csv --column question --output vectors.npy
+  paraphrastic encode english docs.parquet --column text --output vectors.parquet
   echo 'a cat sleeps' | paraphrastic encode english -"""
 
 
@@ -40,16 +43,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="-",
         help=(
-            "NAME.npy: one float32 array (texts, dim). FOLDER/ (with the slash): new folder of "
-            "parquet files, a million texts with their vectors each. Default: print the numbers of "
-            "each text, tab-separated"
+            "NAME.npy: one float32 array (texts, dim). NAME.parquet, .arrow, .feather or .lance: "
+            "one table of texts and vectors. FOLDER/ (with the slash): new folder of parquet "
+            "files, a million texts each. Default: print the numbers of each text, tab-separated"
         ),
     )
     parser.add_argument(
         "--column",
         metavar="NAME",
         help="column of a table to encode, by name or by number from 1. The table is TSV, CSV, "
-        "JSON Lines, parquet or a saved dataset, and an unreadable row counts as empty text",
+        "JSON Lines, parquet, Arrow IPC (.arrow, .feather), Lance or a saved dataset, and an "
+        "unreadable row counts as empty text",
     )
     parser.add_argument(
         "--normalize-embeddings", action="store_true", help="scale the vectors to unit length"
@@ -83,8 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.encoders.vectors import unit_length
 
     writer = _writer(arguments.output)
-    if arguments.output.endswith(".npy"):
-        check_output(arguments.output)
+    if not arguments.output.endswith("/"):
+        check_output(arguments.output, is_folder=arguments.output.endswith(".lance"))
     encoder = named_encoder(arguments, num_threads=arguments.threads)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
     remarks = Remarks(shown_input(arguments.texts))
@@ -98,19 +102,20 @@ def run(arguments: argparse.Namespace) -> None:
             if isinstance(encoder, SentenceEncoder):
                 vectors = encoder.encode(block, normalize_embeddings=arguments.normalize_embeddings)
             else:
-                vectors = np.asarray(encoder.encode(block), np.float32)
+                vectors = np.asarray(encoder.encode(list(map(str, block))), np.float32)
                 vectors = unit_length(vectors) if arguments.normalize_embeddings else vectors
             write(block, vectors)
             dimension = vectors.shape[1]
             bar.update(len(block))
             for row in np.flatnonzero(vectors[:, 0] == 0):  # cheap test before `any`
-                if not vectors[row].any() and not is_blank(block[row]):
+                if not vectors[row].any() and not is_blank(str(block[row])):
                     remarks.add(UNKNOWN, count + int(row) + 1)
             count += len(block)
         remarks.tell()
         tell_if_empty(arguments.texts, count, "vector")
-        if not count and isinstance(encoder, SentenceEncoder):  # whose dimension is known
-            write([], encoder.encode([]))
+        if not count:
+            is_ours = isinstance(encoder, SentenceEncoder)  # whose dimension is known
+            write([], encoder.encode([]) if is_ours else np.empty((0, 0)))
     if count and arguments.output != "-":
         rows = f"{counted(count, 'vector')} of {counted(dimension, 'number')}"
         print(f"{arguments.output}: {rows}. Read with {_reader(arguments.output)}")
@@ -118,7 +123,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
     """Return the writer for an output: a file, a folder, or standard output."""
-    from paraphrastic_hf.encoders.shards import shard_writer
+    from paraphrastic_hf.encoders.shards import shard_writer, table_writer
     from paraphrastic_hf.encoders.storage.arrays import array_writer
 
     if output == "-":
@@ -127,9 +132,11 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
         return shard_writer(Path(output))
     if output.endswith(".npy"):
         return array_writer(Path(output))
+    if Path(output).suffix in ARROW_FILES:
+        return table_writer(Path(output))
     raise DataError(
-        f"--output must be NAME.npy (one array), FOLDER/ (parquet files) or -, got {output}. "
-        f"{_suggestion(output)}"
+        f"--output must end in {', '.join(FILES)} or / (a folder of parquet files), got {output}. "
+        f"Write {output}.npy or {output}/"
     )
 
 
@@ -137,12 +144,13 @@ def _reader(output: str) -> str:
     """Return the Python call that reads an output file or folder."""
     if output.endswith(".npy"):
         return f"numpy.load({output!r})"
-    return f"datasets.load_dataset('parquet', data_dir={output!r})"
-
-
-def _suggestion(output: str) -> str:
-    stem = output.removesuffix(".parquet")
-    return f"For parquet, write {stem}/" if stem != output else f"Write {output}.npy or {output}/"
+    if output.endswith("/"):
+        return f"datasets.load_dataset('parquet', data_dir={output!r})"
+    if output.endswith(".lance"):
+        return f"lance.dataset({output!r})"
+    return (
+        f"pyarrow.{'parquet' if output.endswith('.parquet') else 'feather'}.read_table({output!r})"
+    )
 
 
 def _print(texts: list[str], vectors: np.ndarray) -> None:

@@ -17,7 +17,13 @@ import numpy as np
 
 from paraphrastic_hf.encoders.languages import languages_kept, languages_of
 from paraphrastic_hf.encoders.means import mean_rows
-from paraphrastic_hf.encoders.output import leading, quantized
+from paraphrastic_hf.encoders.output import (
+    ARROW_TYPES,
+    check_dimension,
+    leading,
+    quantized,
+    rounded,
+)
 from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.static.engine import StaticEncoder, serves
 from paraphrastic_hf.encoders.static.table import Table
@@ -40,6 +46,14 @@ from paraphrastic_hf.encoders.vectors import (
 )
 from paraphrastic_hf.errors import ModelError, nearest_name, refuse_keywords
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.arrow import (
+    arrow_column,
+    holds_arrow,
+    layout,
+    python_strings,
+    string_blocks,
+    vectors_column,
+)
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
@@ -47,6 +61,8 @@ from paraphrastic_hf.text.normalize import normalize as normalize_text
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
 SETTINGS = {"normalize_embeddings": False, "truncate_dim": None, "batch_size": 1024}
@@ -134,6 +150,7 @@ class SentenceEncoder(HubMixin):
         self.num_threads = num_threads
         is_fast = self._weights.is_averaging and serves(tokenizer)
         self._static = StaticEncoder(tokenizer, num_threads=num_threads) if is_fast else None
+        self._narrowed: tuple[Table, Table] | None = None  # a table, and its leading dimensions
 
     @classmethod
     def from_pretrained(
@@ -274,6 +291,8 @@ class SentenceEncoder(HubMixin):
 
         Args:
             texts: One text or many. Empty texts and texts without known tokens give zero vectors.
+                Columns of strings of pyarrow, polars, pandas and datasets are read directly, as in
+                `encode_arrow`.
             batch_size: Number of texts per batch. It affects speed and memory, not the embeddings.
             normalize_embeddings: Scale embeddings to unit length. Zero vectors stay zero.
             show_progress_bar: Show a progress bar. None means no.
@@ -312,7 +331,13 @@ class SentenceEncoder(HubMixin):
             raise ValueError(
                 f"prompt_name {prompt_name!r} is not supported. Pass the text as `prompt`"
             )
-        chosen = _listed(texts)
+        chosen: Any
+        if not holds_arrow(texts):
+            chosen = _listed(texts)
+        else:
+            chosen = _without_nulls(arrow_column(texts))
+            if prompt or apart or self._static is None:
+                chosen = [text for block in string_blocks(chosen) for text in python_strings(block)]
         if prompt:
             chosen = [prompt + text for text in chosen]
         if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
@@ -336,6 +361,112 @@ class SentenceEncoder(HubMixin):
             tensor = torch.from_numpy(output).to(device or "cpu")
             output = tensor if convert_to_tensor else list(tensor)
         return output[0] if isinstance(texts, str) else output
+
+    def encode_arrow(
+        self,
+        array: Any,
+        *,
+        dtype: str = "float32",
+        dimension: int | None = None,
+        normalize_embeddings: bool = False,
+    ) -> pa.FixedSizeListArray:
+        """Return the embeddings of an Arrow column of texts as an Arrow column.
+
+        Averaging models read the UTF-8 bytes in C, without Python strings and torch. `encode`
+        returns the same numbers. Texts are read in blocks of 16,384, so memory grows only with the
+        output.
+
+        Args:
+            array: Array or chunked array of `string`, `large_string` or `string_view`, possibly
+                dictionary-encoded: of pyarrow, a polars or pandas series, a column of datasets, or
+                any object with `__arrow_c_stream__` or `__arrow_c_array__`. Invalid UTF-8 is read
+                as U+FFFD.
+            dtype: `float32`; `float16`; or `int8`: each embedding times 127 / its largest absolute
+                value, rounded. This keeps cosines, but not lengths. Unlike `encode` with
+                `precision="int8"`, it does not depend on the other texts.
+            dimension: Number of leading dimensions to keep, applied before normalization. None
+                keeps all.
+            normalize_embeddings: Scale embeddings to unit length. Zero vectors stay zero.
+
+        Returns:
+            One list of `dimension` numbers per text, null for a null.
+
+        Raises:
+            MissingExtraError: If pyarrow is not installed.
+            TypeError: If `array` is not a column of strings.
+            ValueError: If `dtype` is unknown, `dimension` is out of range, or an embedding is too
+                large for float16.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> encoder = SentenceEncoder.from_pretrained("english")
+            >>> encoder.encode_arrow(pa.array(["A cat sleeps.", None]), dtype="int8").type
+            FixedSizeListType(fixed_size_list<item: int8>[512])
+        """
+        if dtype not in ARROW_TYPES:
+            raise ValueError(f"dtype must be one of {', '.join(ARROW_TYPES)}, got {dtype!r}")
+        vectors, is_null = self._embed_column(
+            arrow_column(array),
+            dtype=dtype,
+            dimension=dimension,
+            normalize_embeddings=normalize_embeddings,
+        )
+        return vectors_column(vectors, is_null)
+
+    def _embed_column(
+        self,
+        column: pa.ChunkedArray,
+        *,
+        dtype: str = "float32",
+        dimension: int | None = None,
+        normalize_embeddings: bool = False,
+        progress: bool = False,
+    ) -> tuple[np.ndarray, list[pa.BooleanArray]]:
+        """Return embeddings, (texts, dim), zeros for nulls, and whether each text is null."""
+        from tqdm.auto import tqdm
+
+        if dimension is not None:
+            check_dimension(dimension, self.dimension)
+        table = self._weights.table() if self._static is not None else None
+        if table is not None and dimension is not None:
+            table = self._leading(table, dimension)
+        output = np.empty((len(column), dimension or self.dimension), dtype)
+        start, is_null = 0, []
+        bar = tqdm(total=len(column), unit=" texts", unit_scale=True, disable=not progress)
+        for block in string_blocks(column):
+            is_null.append(block.is_null())
+            texts, part = block.fill_null(""), output[start : start + len(block)]
+            if self._static is not None and table is not None:
+                with np.errstate(all="ignore"):  # checked_vectors reports overflow
+                    self._static.encode_arrow(
+                        *layout(texts),
+                        table.numbers,
+                        part,
+                        normalize_embeddings=normalize_embeddings,
+                    )
+                if dtype == "float32":
+                    checked_vectors(part, len(part), self.name)
+            else:
+                vectors = self.encode(
+                    python_strings(texts),
+                    truncate_dim=dimension,
+                    normalize_embeddings=normalize_embeddings,
+                )
+                part[:] = rounded(vectors, dtype)
+            start += len(block)
+            bar.update(len(block))
+        bar.close()
+        return output, is_null
+
+    def _leading(self, table: Table, dimension: int) -> Table:
+        """Return the leading dimensions of a table. The last result is kept for the next call."""
+        if (
+            self._narrowed is None
+            or self._narrowed[0] is not table
+            or self._narrowed[1].dimension != dimension
+        ):
+            self._narrowed = table, table.with_dimension(dimension)
+        return self._narrowed[1]
 
     def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
         """Encode search queries, exactly as `encode` does.
@@ -435,6 +566,13 @@ class SentenceEncoder(HubMixin):
         device: Any,
     ) -> np.ndarray:
         """Return float32 embeddings, (texts, dim), from the fastest implementation available."""
+        if holds_arrow(texts):
+            vectors, _ = self._embed_column(
+                texts,  # type: ignore[arg-type]
+                normalize_embeddings=normalize_embeddings,
+                progress=progress,
+            )
+            return vectors
         texts = list(texts)
         if self._static is not None and not apart and (table := self._weights.table()) is not None:
             with np.errstate(all="ignore"):  # checked_vectors reports overflow
@@ -783,6 +921,15 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
             f"{getattr(texts, 'ndim', None)} dimensions"
         )
     return texts
+
+
+def _without_nulls(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if hasattr(column.type, "value_type"):  # a dictionary may contain null
+        column = column.cast("large_string")
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        raise TypeError(f"texts[{row}] must be a string, got None")
+    return column
 
 
 def _are_texts(rows: Any) -> bool:

@@ -1,13 +1,24 @@
-"""Output formats of `encode`: truncation, normalization, quantization, tensors.
+"""Output formats of `encode` and `encode_arrow`: truncation, quantization.
 
-Options and their order of application follow sentence-transformers.
+Options of `encode` and their order of application follow sentence-transformers.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from paraphrastic_hf.encoders.storage.packing import SCALE_BYTES, packed
+
 PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
+ARROW_TYPES = ("float32", "float16", "int8")
+
+
+def check_dimension(dimension: object, most: int, option: str = "dimension") -> None:
+    """Raise an error unless `dimension` is an integer from 1 to `most`."""
+    if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
+        raise TypeError(f"{option} must be an integer, got {dimension!r}")
+    if not 1 <= dimension <= most:
+        raise ValueError(f"{option} must be from 1 to {most}, got {dimension}")
 
 
 def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
@@ -19,10 +30,7 @@ def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
     """
     if dimension is None:
         return vectors
-    if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
-        raise TypeError(f"truncate_dim must be an integer, got {dimension!r}")
-    if not 1 <= dimension <= vectors.shape[1]:
-        raise ValueError(f"truncate_dim must be from 1 to {vectors.shape[1]}, got {dimension}")
+    check_dimension(dimension, vectors.shape[1], "truncate_dim")
     return np.ascontiguousarray(vectors[:, :dimension])
 
 
@@ -57,3 +65,26 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
     steps = (vectors.max(0, initial=-np.inf) - lowest) / 255
     numbers = np.clip(np.floor((vectors - lowest) / np.where(steps > 0, steps, 1)), 0, 255)
     return numbers.astype(np.uint8) if precision == "uint8" else (numbers - 128).astype(np.int8)
+
+
+def rounded(vectors: np.ndarray, dtype: str) -> np.ndarray:
+    """Convert float32 vectors, (texts, dim), to one of `ARROW_TYPES`.
+
+    `int8` rounds each vector to multiples of 1/127 of its largest absolute value, like
+    `packing.packed`, and drops this scale. It does not depend on the other vectors.
+
+    Raises:
+        ValueError: If a number is too large for float16.
+
+    Example:
+        >>> rounded(np.array([[0.5, -1.0], [0.02, 0.015]], np.float32), "int8")
+        array([[  64, -127],
+               [ 127,   95]], dtype=int8)
+    """
+    if dtype == "int8":
+        return packed(vectors, dtype)[:, :-SCALE_BYTES]
+    with np.errstate(over="ignore"):
+        numbers = vectors.astype(dtype, copy=False)
+    if not np.isfinite(numbers).all():
+        raise ValueError("an embedding is too large for float16. Use float32")
+    return numbers

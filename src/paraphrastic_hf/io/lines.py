@@ -38,10 +38,11 @@ MARKUP = (  # XML and TMX, HTML, and the SGML of WMT and NIST
     rb"(tmx|html|(src|ref|tst|data)set|mteval|doc)( [^>]*)?>)"
 )
 EXTRACT = "write its texts to a file, one per line"
+COLUMN = f"{EXTRACT}, or pass it to `encode` with --column"
 OTHER_FILES = {  # by the first bytes: the kind of file, and advice
     rb"PK\x03\x04": ("a zip archive", "unpack it first"),
-    rb"PAR1\x15": ("a parquet file", EXTRACT),
-    rb"ARROW1\0\0": ("an Arrow file", EXTRACT),
+    rb"PAR1\x15": ("a parquet file", COLUMN),
+    rb"ARROW1\0\0": ("an Arrow file", COLUMN),
     rb"\x93NUMPY": ("a numpy array", "pass the text from which it was made"),
     rb"[\s\S]{5}\0\0\0\{\"": ("a safetensors weights file", "pass a text file"),
     rb"\x28\xb5\x2f\xfd": ("compressed by zstd", "unpack it first with zstd -d"),

@@ -199,13 +199,13 @@ def find_layout(
     else:
         names, head = [str(number + 1) for number in range(count)], []
         below = [_Column(cells) for cells in zip(*same, strict=True)]
-    beside = [_place(names, column, name) for column in wanted.beside]
+    beside = [column_place(names, column, name) for column in wanted.beside]
     if wanted.columns:
-        taken = [_place(names, column, name) for column in wanted.columns]
+        taken = [column_place(names, column, name) for column in wanted.columns]
     else:
         taken = _find_texts(names, bool(head), below, wanted, name, texts, beside)
     value = _find_value(names, below, taken) if wanted.value == "" else wanted.value
-    taken = [*taken, *beside, *([] if value is None else [_place(names, value, name)])]
+    taken = [*taken, *beside, *([] if value is None else [column_place(names, value, name)])]
     is_stsb = count == 7 and all(row[0].startswith("main-") for row in same)
     return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # license columns
 
@@ -313,7 +313,7 @@ def _find_value(
     return names[found[0]] if found else None
 
 
-def _place(names: Sequence[str], column: Any, name: str) -> int:
+def column_place(names: Sequence[str], column: Any, name: str) -> int:
     """Return the index of a column, given its name or its number from 1."""
     wanted = str(column)
     if wanted in names:

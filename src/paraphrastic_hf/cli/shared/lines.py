@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.arrow import blank_texts, is_arrow_file, text_blocks
 from paraphrastic_hf.io.blocks import BLANK, BLOCK, Remarks, is_blank, read_blocks, shown_input
 from paraphrastic_hf.io.files import naming, one_line, output_file, replacing
 from paraphrastic_hf.io.lines import PACKED, refuse_table
@@ -173,15 +174,21 @@ def _in_blocks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
 
 def column_blocks(
     path: str, column: str, size: int = BLOCK, *, bad_lines: str = "keep"
-) -> Iterator[list[str]]:
+) -> Iterator[Any]:
     """Read the texts of a column of a table in blocks.
 
     Args:
-        path: A TSV, CSV, JSON or parquet file, or a saved dataset.
+        path: A TSV, CSV, JSON, parquet, Arrow IPC or Lance file, or a saved dataset.
         column: Name of the column, or its number from 1.
         size: Maximum number of texts in a block.
         bad_lines: `keep` to turn an unreadable row into an empty text, or `refuse`.
+
+    Yields:
+        Lists of strings, or arrays of pyarrow for parquet, Arrow IPC and Lance.
     """
+    if is_arrow_file(Path(path)):
+        yield from _arrow_blocks(path, column, bad_lines)
+        return
     remarks = Remarks(path, refuse=bad_lines == "refuse")
     _, rows = open_table(Path(path), Wanted((column,)))
     number = 0
@@ -195,6 +202,16 @@ def column_blocks(
             elif is_blank(row[0]):
                 remarks.add(BLANK, number)
         yield texts
+    remarks.tell()
+
+
+def _arrow_blocks(path: str, column: str, bad_lines: str) -> Iterator[Any]:
+    remarks, number = Remarks(path, refuse=bad_lines == "refuse"), 0
+    for block in text_blocks(Path(path), column):
+        for row in blank_texts(block):
+            remarks.add(BLANK, number + row + 1)
+        number += len(block)
+        yield block
     remarks.tell()
 
 

@@ -14,7 +14,7 @@
 #include <Python.h>
 
 #include "_map.h"
-#include "_rows.h"
+#include "_narrow.h"
 #include "_unigram.h"
 
 #define TEXTS_AHEAD 4
@@ -22,8 +22,8 @@
 
 /* ---- arguments ---- */
 
-/* Get a contiguous buffer of int32 (i), int64 (q), float32 (f), or table rows (r): float32, uint16,
-   int8 or uint8. */
+/* Get a contiguous buffer of int32 (i), int64 (q), float32 (f), table rows (r): float32, uint16,
+   int8 or uint8, or means (m): float32, float16 or int8. */
 static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
@@ -34,11 +34,13 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                : kind == 'q' ? size == 8 && (format == 'q' || format == 'l')
                              : size == 4 && format == 'f';
     if (kind == 'r') fits |= (size == 2 && format == 'H') || (size == 1 && (format | 32) == 'b');
+    if (kind == 'm') fits |= (size == 2 && format == 'e') || (size == 1 && format == 'b');
     if (fits) return 0;
     PyErr_Format(PyExc_TypeError, "%s must be %s", name,
                  kind == 'i'   ? "int32"
                  : kind == 'q' ? "int64"
                  : kind == 'f' ? "float32"
+                 : kind == 'm' ? "float32, float16 or int8"
                                : "float32, uint16, int8 or uint8");
     PyBuffer_Release(view);
     return -1;
@@ -49,6 +51,7 @@ typedef struct {
     Py_buffer table, out, tokens;
     int32_t *token_counts; /* NULL if not requested */
     Averager averager;
+    Output output;
 } Rows;
 
 static void release_rows(Rows *rows) {
@@ -57,13 +60,14 @@ static void release_rows(Rows *rows) {
     if (rows->token_counts) PyBuffer_Release(&rows->tokens);
     free(rows->averager.sum);
     free(rows->averager.total);
+    free(rows->output.mean);
 }
 
 static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t texts,
                     int normalize, Rows *rows) {
     rows->token_counts = NULL;
     if (get_items(table, &rows->table, 'r', 0, "table")) return -1;
-    if (get_items(out, &rows->out, 'f', 1, "out")) {
+    if (get_items(out, &rows->out, 'm', 1, "out")) {
         PyBuffer_Release(&rows->table);
         return -1;
     }
@@ -77,6 +81,8 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     Averager *the = &rows->averager;
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
     the->format = format;
+    rows->output = (Output){.rows = rows->out.buf, .format = 'f'};
+    if (rows->out.format) rows->output.format = rows->out.format[0];
     if (!dimension) {
         PyErr_SetString(PyExc_ValueError, "the table has no columns besides the scale");
         release_rows(rows);
@@ -91,7 +97,8 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     the->rows = (size_t)rows->table.shape[0];
     the->sum = malloc((dimension + 1) * sizeof(float));
     the->total = malloc(dimension * sizeof(double));
-    if (!the->sum || !the->total) {
+    rows->output.mean = malloc(dimension * sizeof(float));
+    if (!the->sum || !the->total || !rows->output.mean) {
         PyErr_NoMemory();
         release_rows(rows);
         return -1;
@@ -375,8 +382,6 @@ static const Key *look_up(Block *self, const Word *word, const Map **map) {
     return key;
 }
 
-enum { DONE, NO_MEMORY, NO_ROW };
-
 static int wait_for(Block *self, size_t text) {
     if (reserve((void **)&self->waiting, &self->waiting_capacity, self->waiting_count + 1,
                 sizeof(size_t)))
@@ -436,8 +441,9 @@ static int mean_group(Block *self, const Range *range, size_t begin, const Rows 
     for (size_t text = 0, from = 0; text < self->ends_count; text++) {
         size_t end = self->ends[text], number = number_of(range, begin + text);
         if (end == SIZE_MAX) continue;
-        average(the, self->ids + from, end - from, held - from,
-                (float *)rows->out.buf + number * the->dimension);
+        int failed =
+            write_mean(the, self->ids + from, end - from, held - from, &rows->output, number);
+        if (failed) return failed;
         if (rows->token_counts) rows->token_counts[number] = (int32_t)(end - from);
         from = end;
     }
@@ -472,6 +478,9 @@ static int mean_texts(Block *self, const Range *range, const Rows *rows) {
 static int raise_for(int failed) {
     if (failed == NO_MEMORY) PyErr_NoMemory();
     if (failed == NO_ROW) PyErr_SetString(PyExc_ValueError, "an id is out of the table's range");
+    if (failed == NO_TEXT) PyErr_SetString(PyExc_ValueError, "a text is out of range");
+    if (failed == TOO_LARGE)
+        PyErr_SetString(PyExc_ValueError, "a mean is not finite, or too large for float16");
     return failed;
 }
 
@@ -545,7 +554,7 @@ static PyObject *block_asked(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     for (size_t i = 0; words && i < self->asked_count; i++) {
         const Key *key = &self->words.keys[self->asked[i]];
         PyObject *word = PyUnicode_DecodeUTF8(key_word(&self->words, key),
-                                              (Py_ssize_t)key->length, NULL);
+                                              (Py_ssize_t)key->length, "replace");
         if (word) PyList_SetItem(words, (Py_ssize_t)i, word);
         else Py_CLEAR(words);
     }
@@ -562,6 +571,27 @@ static PyObject *waiting_texts(const Block *self, PyObject *texts) {
     return waiting;
 }
 
+/* Take the ids of the words in `asked`; -1 with an error if that fails. */
+static int take_answers(Block *self, PyObject *counts_object, PyObject *ids_object) {
+    Py_buffer counts, ids;
+    if (get_items(counts_object, &counts, 'i', 0, "counts")) return -1;
+    if (get_items(ids_object, &ids, 'i', 0, "ids")) {
+        PyBuffer_Release(&counts);
+        return -1;
+    }
+    int failed = check_counts(&counts, &ids, (Py_ssize_t)self->asked_count);
+    const int32_t *next = ids.buf;
+    for (size_t i = 0; i < self->asked_count && !failed; i++) {
+        size_t count = (size_t)((const int32_t *)counts.buf)[i];
+        failed = map_answer(&self->words, &self->words.keys[self->asked[i]], next, count);
+        if (failed) PyErr_NoMemory();
+        next += count;
+    }
+    PyBuffer_Release(&counts);
+    PyBuffer_Release(&ids);
+    return failed;
+}
+
 PyDoc_STRVAR(answer_doc,
              "answer(counts, ids, texts, table, out, normalize, tokens=None): take the ids, int32, "
              "of the words in `asked`, counts, int32, of each. Write the means of the waiting "
@@ -569,37 +599,21 @@ PyDoc_STRVAR(answer_doc,
 
 static PyObject *block_answer(PyObject *object, PyObject *arguments) {
     Block *self = (Block *)object;
-    PyObject *counts_object, *ids_object, *texts, *table, *out, *tokens = NULL, *result = NULL;
-    int normalize, failed = DONE;
-    if (!PyArg_ParseTuple(arguments, "OOO!OOp|O", &counts_object, &ids_object, &PyList_Type,
-                          &texts, &table, &out, &normalize, &tokens))
+    PyObject *counts, *ids, *texts, *table, *out, *tokens = NULL, *result = NULL;
+    int normalize;
+    if (!PyArg_ParseTuple(arguments, "OOO!OOp|O", &counts, &ids, &PyList_Type, &texts, &table,
+                          &out, &normalize, &tokens))
         return NULL;
-    Py_buffer counts, ids;
     Rows rows;
-    if (get_items(counts_object, &counts, 'i', 0, "counts")) return NULL;
-    if (get_items(ids_object, &ids, 'i', 0, "ids")) {
-        PyBuffer_Release(&counts);
-        return NULL;
-    }
-    if (check_counts(&counts, &ids, (Py_ssize_t)self->asked_count) ||
-        get_rows(table, out, tokens, PyList_Size(texts), normalize, &rows))
-        goto done;
+    if (get_rows(table, out, tokens, PyList_Size(texts), normalize, &rows)) return NULL;
     PyObject *waiting = waiting_texts(self, texts);
-    const int32_t *next = ids.buf;
-    for (size_t i = 0; waiting && i < self->asked_count && !failed; i++) {
-        size_t count = (size_t)((const int32_t *)counts.buf)[i];
-        failed = map_answer(&self->words, &self->words.keys[self->asked[i]], next, count);
-        next += count;
+    if (waiting && !take_answers(self, counts, ids)) {
+        Range range = {0, self->waiting_count, self->waiting};
+        if (!mean_list(self, waiting, &range, &rows)) result = none();
+        self->asked_count = self->waiting_count = 0;
     }
-    if (failed) PyErr_NoMemory();
-    Range range = {0, self->waiting_count, self->waiting};
-    if (waiting && !failed && !mean_list(self, waiting, &range, &rows)) result = none();
-    if (waiting) self->asked_count = self->waiting_count = 0;
     Py_XDECREF(waiting);
     release_rows(&rows);
-done:
-    PyBuffer_Release(&counts);
-    PyBuffer_Release(&ids);
     return result;
 }
 
@@ -643,7 +657,7 @@ static PyObject *block_words(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     for (size_t i = 0; words && i < self->words.count; i++) {
         const Key *key = &self->words.keys[i];
         const char *bytes = key_word(&self->words, key);
-        PyObject *word = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)key->length, NULL);
+        PyObject *word = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)key->length, "replace");
         PyObject *ids = key->count == UNANSWERED ? none() : PyList_New(key->count);
         for (int32_t j = 0; ids && j < key->count; j++) {
             PyObject *id = PyLong_FromLong(key_ids(&self->words, key)[j]);
@@ -657,8 +671,12 @@ static PyObject *block_words(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     return words;
 }
 
+#include "_arrow.h"
+
 static PyMethodDef block_methods[] = {
     {"mean", block_mean, METH_VARARGS, mean_doc},
+    {"mean_arrow", block_mean_arrow, METH_VARARGS, mean_arrow_doc},
+    {"answer_arrow", block_answer_arrow, METH_VARARGS, answer_arrow_doc},
     {"asked", block_asked, METH_NOARGS, asked_doc},
     {"answer", block_answer, METH_VARARGS, answer_doc},
     {"learn", block_learn, METH_VARARGS, learn_doc},
@@ -729,7 +747,7 @@ PyDoc_STRVAR(average_doc,
 
 static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     PyObject *ids_object, *ends_object, *table, *out, *result = NULL;
-    int normalize, wrong = 0;
+    int normalize, wrong = 0, failed = DONE;
     if (!PyArg_ParseTuple(arguments, "OOOOp", &ids_object, &ends_object, &table, &out, &normalize))
         return NULL;
     Py_buffer ids_view, ends_view;
@@ -748,13 +766,13 @@ static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     for (size_t i = 0; i < texts; i++)
         wrong |= ends[i] < (i ? ends[i - 1] : 0) || (size_t)ends[i] > count;
     wrong |= (texts ? (size_t)ends[texts - 1] : 0) != count;
-    for (size_t i = 0, from = 0; i < texts && !wrong; from = (size_t)ends[i++])
-        average(&rows.averager, ids + from, (size_t)ends[i] - from, count - from,
-                (float *)rows.out.buf + i * rows.averager.dimension);
+    for (size_t i = 0, from = 0; i < texts && !wrong && !failed; from = (size_t)ends[i++])
+        failed = write_mean(&rows.averager, ids + from, (size_t)ends[i] - from, count - from,
+                            &rows.output, i);
     Py_END_ALLOW_THREADS
     release_rows(&rows);
     if (wrong) PyErr_SetString(PyExc_ValueError, "an id or an end is out of range");
-    else result = none();
+    else if (!raise_for(failed)) result = none();
 done:
     PyBuffer_Release(&ids_view);
     PyBuffer_Release(&ends_view);

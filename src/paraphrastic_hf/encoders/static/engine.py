@@ -22,7 +22,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from paraphrastic_hf.text.normalize import valid_unicode
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
+
+Buffer = Any  # bytes, or anything with the buffer protocol
 
 try:
     from paraphrastic_hf.encoders.static._words import WordTable
@@ -58,7 +60,8 @@ class Block(Protocol):
 
     `mean` averages the texts whose words are all cached or can be segmented in C, and defers the
     other texts. `asked` lists the words that the tokenizer must segment. `answer` takes the ids of
-    these words and averages the deferred texts. `learn` adds new words to the dictionary.
+    these words and averages the deferred texts. `mean_arrow` and `answer_arrow` do the same for
+    texts in Arrow's layout. `learn` adds new words to the dictionary.
     """
 
     def __len__(self) -> int: ...
@@ -85,6 +88,28 @@ class Block(Protocol):
         out: np.ndarray,
         normalize: bool,
         tokens: np.ndarray | None = None,
+    ) -> None: ...
+
+    def mean_arrow(
+        self,
+        offsets: np.ndarray,
+        utf8: Buffer,
+        start: int,
+        stop: int,
+        table: np.ndarray,
+        out: np.ndarray,
+        normalize: bool,
+    ) -> None: ...
+
+    def answer_arrow(
+        self,
+        offsets: np.ndarray,
+        utf8: Buffer,
+        counts: np.ndarray,
+        ids: np.ndarray,
+        table: np.ndarray,
+        out: np.ndarray,
+        normalize: bool,
     ) -> None: ...
 
     def learn(self, longest: int, most: int) -> None: ...
@@ -149,37 +174,90 @@ class StaticEncoder:
         """
         texts = list(texts)  # another thread may change the caller's list
         output = np.empty((len(texts), width(table)), np.float32)
+        rest = table, output, normalize_embeddings, tokens
+
+        def mean(block: Block, start: int, stop: int) -> None:
+            try:
+                block.mean(texts, start, stop, *rest)
+            except UnicodeEncodeError:  # lone surrogates
+                part = texts[start:stop]
+                texts[start:stop] = [valid_unicode(t) if isinstance(t, str) else t for t in part]
+                block.mean(texts, start, stop, *rest)
+
+        def answer(block: Block, counts: np.ndarray, ids: np.ndarray) -> None:
+            block.answer(counts, ids, texts, *rest)
+
+        self._encode(len(texts), mean, answer, progress)
+        return output
+
+    def encode_arrow(
+        self,
+        offsets: np.ndarray,
+        utf8: Buffer,
+        table: np.ndarray,
+        output: np.ndarray,
+        *,
+        normalize_embeddings: bool = False,
+    ) -> None:
+        """Write the means of `encode` to `output`, for texts in Arrow's layout.
+
+        Args:
+            offsets: Start of each text in `utf8`, and the end of the last, (texts + 1,) int64.
+            utf8: Bytes of all texts. Invalid UTF-8 is read as U+FFFD.
+            output: (texts, dim), contiguous: float32, float16, or int8 as in `packing.packed`
+                without scales.
+
+        Raises:
+            ValueError: If an offset is out of range, or a mean is too large for `output`.
+
+        Example:
+            >>> from paraphrastic_hf.text.word import WordTokenizer
+            >>> table = np.array([[0, 0], [0, 0], [1, 0], [0, 1]], np.float32)
+            >>> output = np.empty((2, 2), np.float16)
+            >>> encoder = StaticEncoder(WordTokenizer(["cat", "dog"]))
+            >>> encoder.encode_arrow(np.array([0, 3, 11]), b"catcat dog!", table, output)
+            >>> output
+            array([[1. , 0. ],
+                   [0.5, 0.5]], dtype=float16)
+        """
+        rest = table, output, normalize_embeddings
+
+        def mean(block: Block, start: int, stop: int) -> None:
+            block.mean_arrow(offsets, utf8, start, stop, *rest)
+
+        def answer(block: Block, counts: np.ndarray, ids: np.ndarray) -> None:
+            block.answer_arrow(offsets, utf8, counts, ids, *rest)
+
+        self._encode(len(output), mean, answer)
+
+    def _encode(
+        self,
+        count: int,
+        mean: Callable[[Block, int, int], None],
+        answer: Callable[[Block, np.ndarray, np.ndarray], None],
+        progress: bool = False,
+    ) -> None:
+        """Encode `count` texts in threads with the two functions of a block."""
         with self._lock:
-            if len(texts) > FEW_TEXTS:
+            if count > FEW_TEXTS:
                 self._learn_pieces()
-            threads = self._threads if len(texts) > FEW_TEXTS else 1
+            threads = self._threads if count > FEW_TEXTS else 1
             blocks = [self._words.block() for _ in range(threads)]
-            parts = _Parts(len(texts), threads, progress)
+            parts = _Parts(count, threads, progress)
 
             def work(block: Block) -> None:
                 for start, stop in parts:
-                    try:
-                        block.mean(texts, start, stop, table, output, normalize_embeddings, tokens)
-                    except UnicodeEncodeError:  # lone surrogates
-                        part = texts[start:stop]
-                        texts[start:stop] = [
-                            valid_unicode(t) if isinstance(t, str) else t for t in part
-                        ]
-                        block.mean(texts, start, stop, table, output, normalize_embeddings, tokens)
+                    mean(block, start, stop)
                     if len(block) > MANY_WORDS:
                         parts.pause()
                 if asked := block.asked():
                     ids = self._tokenizer.encode_batch(asked)
-                    counts = np.diff(ids.offsets).astype(np.int32)
-                    block.answer(
-                        counts, ids.ids, texts, table, output, normalize_embeddings, tokens
-                    )
+                    answer(block, np.diff(ids.offsets).astype(np.int32), ids.ids)
 
             while parts.resume():
                 self._run(work, blocks, parts.pause)
                 for block in blocks:
                     block.learn(LONGEST_WORD, MOST_WORDS)
-        return output
 
     def _run(
         self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]

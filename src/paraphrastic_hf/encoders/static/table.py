@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paraphrastic_hf.encoders.output import check_dimension
 from paraphrastic_hf.encoders.storage.packing import (
     has_scales,
     holds,
@@ -99,10 +100,7 @@ class Table:
 
     def with_dimension(self, dimension: int) -> Table:
         """Return a table with the first `dimension` dimensions of every row."""
-        if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
-            raise TypeError(f"dimension must be an integer, got {dimension!r}")
-        if not 1 <= dimension <= self.dimension:
-            raise ValueError(f"dimension must be from 1 to {self.dimension}, got {dimension}")
+        check_dimension(dimension, self.dimension)
         if has_scales(self.numbers):
             return Table.of_packed(narrowed(self.numbers, dimension))
         return Table.of(self.rows()[:, :dimension])
