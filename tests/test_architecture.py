@@ -28,7 +28,7 @@ ORDER = [
     {"hub"},
     {"training"},
     {"analyses", "pipelines"},
-    {"conversion", "sbert"},
+    {"conversion", "integrations", "sbert"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}

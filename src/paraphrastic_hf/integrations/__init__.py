@@ -1,0 +1,5 @@
+"""Classes for other frameworks: one file each, named after the library that it imports.
+
+Their vectors have unit length, so that a dot product is a cosine. Frameworks that need only a
+function are in `docs/guides/integrations.md`.
+"""
