@@ -45,7 +45,8 @@ def url() -> Iterator[str]:
                 assert httpx.get(f"{address}/health").status_code == 200
                 break
             except httpx.TransportError:
-                assert process.poll() is None and time.monotonic() < until
+                assert process.poll() is None
+                assert time.monotonic() < until
                 time.sleep(0.1)
         yield address
     finally:
@@ -74,7 +75,7 @@ def test_the_openai_client(url: str) -> None:
     assert [model.id for model in client.models.list()] == ["tiny"]
     with pytest.raises(openai.NotFoundError, match="'tiny'"):
         client.embeddings.create(model="other", input="a")
-    with pytest.raises(openai.BadRequestError, match="[Tt]oken"):
+    with pytest.raises(openai.BadRequestError, match="Token"):
         client.embeddings.create(model="tiny", input=[1, 2])
 
 
