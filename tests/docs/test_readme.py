@@ -231,7 +231,8 @@ def test_the_readme_and_the_guides_run(folder: Path) -> None:
 
 
 def test_every_guide_is_run() -> None:
-    assert {path.stem for path in GUIDES.glob("*.md")} == set(ORDER)
+    elsewhere = {"cluster", "serve"}  # tests/integrations/
+    assert {path.stem for path in GUIDES.glob("*.md")} == set(ORDER) | elsewhere
 
 
 @pytest.mark.parametrize("beginning", NOT_RUN)

@@ -10,18 +10,21 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
+from tests.docs.test_readme import blocks
 from tests.texts import SENTENCES
 
 for package in ("starlette", "uvicorn", "orjson", "prometheus_client"):
     pytest.importorskip(package)
 httpx = pytest.importorskip("httpx")
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "serve.md"
 TEXTS = [*SENTENCES[:5], "", "zażółć gęślą jaźń 猫"]
 ENCODER = SentenceEncoder.from_pretrained("tiny")
 VECTORS = ENCODER.encode(TEXTS, normalize_embeddings=True)
@@ -77,6 +80,15 @@ def test_the_openai_client(url: str) -> None:
         client.embeddings.create(model="other", input="a")
     with pytest.raises(openai.BadRequestError, match="Token"):
         client.embeddings.create(model="tiny", input=[1, 2])
+
+
+def test_the_block_of_the_guide_runs(url: str) -> None:
+    pytest.importorskip("openai")
+    (block,) = [each for each in blocks(GUIDE.read_text("utf-8")) if each.language == "python"]
+    text = block.text.replace("http://127.0.0.1:8000", url).replace("english", "tiny")
+    names: dict[str, Any] = {}
+    exec(text, names)
+    assert len(names["vector"]) == 128
 
 
 def test_the_cohere_client(url: str) -> None:
