@@ -6,6 +6,7 @@ import argparse
 
 from paraphrastic_hf.cli.shared.options import MODEL
 from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.extras import require
 
 EPILOG = """\
@@ -37,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
+    if not 0 < arguments.port < 65_536:
+        raise DataError(f"--port must be from 1 to 65535, got {arguments.port}")
     require("serve", "starlette", "uvicorn", "orjson", "prometheus_client", what="serving")
     import uvicorn
 
