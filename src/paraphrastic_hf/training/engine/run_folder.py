@@ -222,7 +222,7 @@ def remove_run(output: Path) -> None:
 
 
 def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
-    """Return whether the folder contains a finished run. False if `recipe` asks for a longer one."""
+    """Return whether the run is finished. False if `recipe` asks for a longer run."""
     # in this order, because another process may call `lengthen` in between
     return not (recipe and is_longer(output, recipe)) and (output / "run.json").exists()
 

@@ -175,7 +175,8 @@ class MinimumRiskTraining(AnnealedArguments):
     probability: str = argument(
         "sequence",
         help="score in the softmax over candidates. sequence: log probability (thesis 7.3). "
-        "token: log probability per token. released: exponential of the log probability per token, as in the released code",
+        "token: log probability per token. released: exponential of the log probability per "
+        "token, as in the released code",
         choices=PROBABILITIES,
     )
 
