@@ -73,8 +73,9 @@ test-ray: install  ## corpora made by a Ray cluster of two nodes on this machine
 
 test-integrations:  ## exports and classes for other libraries, with the real ones, in an environment of their own
 	$(PYTHON) -m venv .venv-integrations
-	.venv-integrations/bin/python $(PIP_INSTALL) "$(TORCH)" --editable ".[all,export]" pytest hypothesis markdown-it-py \
-		model2vec onnxruntime langchain-core llama-index-core haystack-ai chromadb lancedb txtai bertopic keybert polars duckdb spacy
+	.venv-integrations/bin/python $(PIP_INSTALL) "$(TORCH)" --editable ".[all,export,serve]" pytest hypothesis markdown-it-py \
+		model2vec onnxruntime langchain-core llama-index-core haystack-ai chromadb lancedb txtai bertopic keybert polars duckdb spacy \
+		"ray[data]" daft pyspark datatrove openai cohere httpx
 	npm install --prefix .venv-integrations --ignore-scripts --silent @huggingface/transformers
 	.venv-integrations/bin/python -m pytest tests/integrations tests/encoders/test_export.py tests/hub/test_copies.py
 

@@ -26,6 +26,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # import names of the packages of each e
     "corpora": ("datatrove", "ctranslate2"),
     "ray": ("ray",),
     "kenlm": ("kenlm",),
+    "serve": ("starlette", "uvicorn", "orjson", "prometheus_client"),
     "space": ("gradio", "starlette"),
     "docs": ("mkdocs", "mkdocstrings"),
 }

@@ -87,8 +87,8 @@ def test_a_missing_file_is_named_with_its_option(
         ("neighbors MODEL --query zebra", "'zebra'"),
         ("neighbors MODEL MODEL --query a", "name"),
         ("norms MODEL --corpus treebank", "treebank"),
-        ("gates MODEL", "gates"),
-        (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "--development"),
+        ("gates MODEL", "GRAN"),
+        (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "run.development"),
     ],
 )
 def test_wrong_arguments_of_an_analysis_are_named(

@@ -41,9 +41,9 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     said = run("evaluate", "tiny", "--data", data, "--output", output, status=2).err
     assert "stock" in said
     shown = run("report", output, "--output", page).out.splitlines()
-    assert [line.split(": ")[0] for line in shown] == [
-        str(page / f"report.{kind}") for kind in ("html", "md")
-    ]
+    assert {line.split(": ")[0] for line in shown} == {
+        str(page / name) for name in ("report.html", "report.md", "results.tsv")
+    }
 
 
 def test_dimension_and_precision_are_in_the_name(tmp_path: Path, run: Run) -> None:

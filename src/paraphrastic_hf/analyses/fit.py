@@ -66,7 +66,9 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     found = np.concatenate(negative)
     found = found[np.isfinite(found)]
     if not len(found):
-        raise DataError("All pairs are equal, so no sentence has a negative. Give other pairs")
+        raise DataError(
+            "All pairs are copies of one pair, so no other sentence can be a negative. Add pairs"
+        )
     first = np.concatenate(positive)
     return Fit(len(first), float(first.mean()), float(found.mean()))
 

@@ -133,8 +133,8 @@ def run(arguments: argparse.Namespace) -> None:
     for path, side in ((arguments.source, source), (arguments.target, target)):
         tell_if_empty(path, len(side.texts), "pair")
     left = [
-        len(side.texts) - sum(len(group[number]) for group in paired)
-        for number, side in enumerate((source, target))
+        len(source.texts) - sum(len(group.source) for group in paired),
+        len(target.texts) - sum(len(group.target) for group in paired),
     ]
     print(
         f"{counted(len(kept), 'pair')} from {len(source.texts):,} and {len(target.texts):,} "

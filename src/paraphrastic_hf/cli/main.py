@@ -35,6 +35,10 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
             "perplexity of each line",
             "Write the perplexity of each line under a language model.",
         ),
+        "serve": (
+            "HTTP server of embeddings",
+            "Serve embeddings over HTTP to clients of OpenAI, Cohere and Jina.",
+        ),
     },
     "train": {
         "train": (
@@ -122,7 +126,7 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
             "Find the sentences of two files that are translations or paraphrases.",
         ),
         "align": (
-            "align a text and its translation",
+            "align two documents",
             "Align the sentences of a document with those of its translation, in order.",
         ),
     },

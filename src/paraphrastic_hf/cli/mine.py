@@ -139,7 +139,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         dest="k",
         default=4,
-        help="nearest neighbors per sentence in the mean of --score, at least 1",
+        help="number of nearest neighbors that --score averages over, at least 1",
     )
     option(
         "--threshold",

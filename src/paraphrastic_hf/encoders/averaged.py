@@ -36,7 +36,7 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
         )
     if model.config.is_centered:
         raise ModelError(
-            "An averaging model cannot subtract a mean from its embeddings, as this model does. "
+            "This model subtracts a mean from its embeddings, which an averaging model cannot do. "
             "Train it without training.center"
         )
     reading = model.encoder_of(SEMANTIC).encoder

@@ -214,6 +214,6 @@ def _number(value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise DataError(
             f"{name}: the value {value!r} is not a number. Scores are numbers, labels are 0 or "
-            "1. To ignore values, name only two columns"
+            "1. To leave out this column, name only the two text columns"
         )
     return number

@@ -66,7 +66,7 @@ class Section:
     rows: list[tuple[str, list[float], bool]]
 
     def best(self) -> list[float]:
-        """Return the highest rounded figure of each column. NaN if the column has only one."""
+        """Return the highest figure of each column, rounded. NaN for a column with one figure."""
         systems = zip(*(values for _, values, _ in self.rows), strict=True)
         columns = [[round(v, 1) for v in column if not math.isnan(v)] for column in systems]
         return [max(column) if len(column) > 1 else math.nan for column in columns]

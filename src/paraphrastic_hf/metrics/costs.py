@@ -244,8 +244,8 @@ def _evaluate(
         if field not in numbers:
             known = ", ".join(numbers) or "none (it has no scores of single texts)"
             raise DataError(
-                "cost.field must name a list of one score per candidate in the result of "
-                f"{name}, got {field!r}. Available: {known}"
+                f"cost.field must be a field of the result of {name} that contains one score per "
+                f"candidate, got {field!r}. Available: {known}"
             )
         return numbers[field]
 

@@ -85,7 +85,7 @@ def held_out_accuracy(
 def held_out_hits(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of correctly labeled and of all held-out examples, (folds, examples) bool."""
+    """Return two masks, (folds, examples): the held-out examples with the right label, and all."""
     tested = fold == np.arange(len(classifiers))[:, None]
     return (labels == classifiers.classes(features).T) & tested, tested
 

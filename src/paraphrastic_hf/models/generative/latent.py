@@ -254,7 +254,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return self.encoder_of(self.variable).encoder.table
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return the tables of encoders and decoders, and the output layers if scored in part."""
+        """Return the embedding tables, and the output layers if only sampled tokens are scored."""
         tables = [self.encoder_of(name).encoder.table for name in self.variables()]
         for task in self.tasks():
             tables.append(self.decoder_of(task).table)

@@ -64,7 +64,7 @@ def check_encoders(recipe: EncoderRecipe) -> None:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")
         if any(encoder.tokenizer.apart for encoder in recipe.parts):
             raise RecipeError(
-                "tokenizer.apart requires a single tokenizer. Remove it from each of parts"
+                "tokenizer.apart requires a single tokenizer. Remove apart from all parts"
             )
         _mixed_config(configs, recipe.combine)
 

@@ -40,7 +40,7 @@ class TrainingLog:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Losses that are not yet written, for a checkpoint."""
+        """Losses not yet written to the log, to be saved in a checkpoint."""
         return {"count": self._count, "sums": self._sums}
 
     @property

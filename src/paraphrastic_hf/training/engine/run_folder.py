@@ -222,9 +222,7 @@ def remove_run(output: Path) -> None:
 
 
 def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
-    """Return whether the folder contains a finished run. With `recipe`, a run that it makes longer
-    does not count.
-    """
+    """Return whether the run is finished. False if `recipe` asks for a longer run."""
     # in this order, because another process may call `lengthen` in between
     return not (recipe and is_longer(output, recipe)) and (output / "run.json").exists()
 

@@ -25,7 +25,7 @@ FILE_UNITS = {  # unit of the score on a development file, by kind of recipe
 
 
 def unit_of(development: str) -> str:
-    """Return the unit of a development score, for a value of `run.development`.
+    """Return the unit of the development score that `run.development` names.
 
     Example:
         >>> unit_of("held_out")

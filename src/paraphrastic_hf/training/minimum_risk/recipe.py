@@ -169,13 +169,14 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     cost_scale: float = argument(
         100.0,
-        help="factor of the costs in the loss (value of the released code)",
+        help="factor by which the loss multiplies the costs (default: as in the released code)",
         above=0,
     )
     probability: str = argument(
         "sequence",
         help="score in the softmax over candidates. sequence: log probability (thesis 7.3). "
-        "token: log probability per token. released: exponential of token (released code)",
+        "token: log probability per token. released: exponential of the log probability per "
+        "token, as in the released code",
         choices=PROBABILITIES,
     )
 

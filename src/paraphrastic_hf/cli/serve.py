@@ -1,0 +1,53 @@
+"""`paraphrastic serve MODEL`."""
+
+from __future__ import annotations
+
+import argparse
+
+from paraphrastic_hf.cli.shared.options import MODEL
+from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.extras import require
+
+EPILOG = """\
+POST /v1/embeddings takes the requests of OpenAI's client, /v1/rerank those of Cohere's and Jina's.
+GET /v1/models, /health and /metrics (Prometheus). Vectors have unit length. The server has no
+passwords and no encryption, so put a proxy in front of it before you open it to a network.
+
+examples:
+  paraphrastic serve english
+  paraphrastic serve runs/mine --port 8080 --max-bytes 1000000"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=8000, metavar="N", help="port (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        default=8_000_000,
+        metavar="N",
+        help="largest request body in bytes (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    check_model_name(arguments.model)
+    if not 0 < arguments.port < 65_536:
+        raise DataError(f"--port must be from 1 to 65535, got {arguments.port}")
+    require("serve", "starlette", "uvicorn", "orjson", "prometheus_client", what="serving")
+    import uvicorn
+
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder
+    from paraphrastic_hf.integrations.server import make_app
+
+    app = make_app(SentenceEncoder.from_pretrained(arguments.model), max_bytes=arguments.max_bytes)
+    print(f"http://{arguments.host}:{arguments.port} serves {arguments.model}", flush=True)
+    uvicorn.run(
+        app, host=arguments.host, port=arguments.port, log_level="warning", access_log=False
+    )

@@ -1,0 +1,61 @@
+"""Encoding of Arrow columns in the processes of a cluster."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+load = functools.cache(SentenceEncoder.from_pretrained)  # each process loads a model once
+
+
+@dataclass(frozen=True)
+class ColumnEncoder:
+    """Function from a column of texts to a column of embeddings.
+
+    A pickle holds only these settings, so it costs nothing to send to another process.
+
+    Attributes:
+        model: Model directory, packaged model or Hub repository. Each machine must find it.
+        dtype: `float32`, `float16` or `int8`, as in `SentenceEncoder.encode_arrow`.
+        dimension: Number of leading dimensions to keep. None keeps all.
+        normalize_embeddings: Scale embeddings to unit length.
+        num_threads: Threads per process. Clusters start one process per core.
+    """
+
+    model: str = "english"
+    dtype: str = "float32"
+    dimension: int | None = None
+    normalize_embeddings: bool = True
+    num_threads: int = 1
+
+    @property
+    def encoder(self) -> SentenceEncoder:
+        return load(self.model, num_threads=self.num_threads)
+
+    @property
+    def width(self) -> int:
+        """Length of the embeddings."""
+        return self.dimension or self.encoder.dimension
+
+    def __call__(self, texts: Any) -> pa.FixedSizeListArray:
+        return self.encoder.encode_arrow(
+            texts,
+            dtype=self.dtype,
+            dimension=self.dimension,
+            normalize_embeddings=self.normalize_embeddings,
+        )
+
+    def of_list(self, texts: list[str]) -> np.ndarray:
+        """Return the embeddings of Python strings, (texts, width) float32."""
+        vectors: np.ndarray = self.encoder.encode(
+            texts, truncate_dim=self.dimension, normalize_embeddings=self.normalize_embeddings
+        )
+        return vectors
