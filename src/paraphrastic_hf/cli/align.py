@@ -132,10 +132,8 @@ def run(arguments: argparse.Namespace) -> None:
                 write_tsv(pairs, file)
     for path, side in ((arguments.source, source), (arguments.target, target)):
         tell_if_empty(path, len(side.texts), "pair")
-    left = [
-        len(side.texts) - sum(len(group[number]) for group in paired)
-        for number, side in enumerate((source, target))
-    ]
+    left = [sum(len(group.source) for group in groups if not group.target)]
+    left += [sum(len(group.target) for group in groups if not group.source)]
     print(
         f"{counted(len(kept), 'pair')} from {len(source.texts):,} and {len(target.texts):,} "
         f"sentences; without a translation: {left[0]:,} and {left[1]:,}",

@@ -27,7 +27,7 @@ NEAREST = 1e-3  # smallest distance to random text, for documents that repeat on
 
 
 class _Encoder(Protocol):
-    def encode(self, sentences: list[str]) -> object: ...
+    def encode(self, sentences: list[str], /) -> object: ...
 
 
 class Group(NamedTuple):
@@ -153,9 +153,9 @@ def _band_of(source: np.ndarray, target: np.ndarray, skip_cost: float) -> _Band:
     rows, columns = len(source), len(target)
     if min(rows, columns) <= COARSEST:
         return _Band(np.zeros(rows + 1, int), np.full(rows + 1, columns))
-    halves = [_unit(_pairs(side)) for side in (source, target)]
-    band = _band_of(*halves, skip_cost)
-    path = _search([halves[0]], [halves[1]], [(1, 1)], band, skip_cost)
+    half_source, half_target = _unit(_pairs(source)), _unit(_pairs(target))
+    band = _band_of(half_source, half_target, skip_cost)
+    path = _search([half_source], [half_target], [(1, 1)], band, skip_cost)
     first = np.full(rows + 1, columns)
     last = np.zeros(rows + 1, int)
     for i, j, a, b in path:
