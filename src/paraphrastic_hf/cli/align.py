@@ -132,8 +132,10 @@ def run(arguments: argparse.Namespace) -> None:
                 write_tsv(pairs, file)
     for path, side in ((arguments.source, source), (arguments.target, target)):
         tell_if_empty(path, len(side.texts), "pair")
-    left = [sum(len(group.source) for group in groups if not group.target)]
-    left += [sum(len(group.target) for group in groups if not group.source)]
+    left = [
+        len(source.texts) - sum(len(group.source) for group in paired),
+        len(target.texts) - sum(len(group.target) for group in paired),
+    ]
     print(
         f"{counted(len(kept), 'pair')} from {len(source.texts):,} and {len(target.texts):,} "
         f"sentences; without a translation: {left[0]:,} and {left[1]:,}",
