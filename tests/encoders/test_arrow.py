@@ -169,6 +169,18 @@ def test_python_objects_of_pandas_stay_on_the_path_of_lists(encoder: SentenceEnc
         encoder.encode(pandas.Series(["a", 1], dtype=object))
 
 
+@pytest.mark.parametrize("dtype", ["object", "python"])
+def test_lone_surrogates_of_pandas_are_replaced(encoder: SentenceEncoder, dtype: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    kind = pandas.StringDtype(dtype) if dtype == "python" else dtype
+    series = pandas.Series(["the \ud800 cat", None, "dog"], dtype=kind)
+    column = encoder.encode_arrow(series)
+    assert column.is_null().to_pylist() == [False, True, False]
+    expected = encoder.encode(["the \ud800 cat", "dog"])
+    np.testing.assert_array_equal(numbers(column.drop_null()), expected)
+    np.testing.assert_array_equal(encoder.encode(series.dropna()), expected)
+
+
 @pytest.mark.parametrize(
     "column",
     [["a"], "a", None, pa.array([1]), pa.array([b"a"]), pa.table({"of": ["a"]}), np.array(["a"])],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import IO, NamedTuple
@@ -41,7 +41,7 @@ def configure(parser: Parser) -> None:
     option = parser.add_argument
     option("model", help=MODEL)
     option("source", help="file with one sentence per line, in document order, or -")
-    option("target", help="file of the translation, in the same format")
+    option("target", help="file of the translation, in the same format, or -")
     option("--output", default="-", metavar="FILE", help="file to write (default: print)")
     option("--format", choices=FORMATS, default="tsv", help="format of the output (default: tsv)")
     option(
@@ -63,7 +63,7 @@ def configure(parser: Parser) -> None:
         default=0.55,
         metavar="COST",
         help="cost of a sentence without a translation, where a random pair costs 1. Lower values "
-        "leave out more sentences (default: 0.55)",
+        "leave out more sentences. 0 to 1,000 (default: 0.55)",
     )
     option("--languages", nargs=2, metavar=("SRC", "TGT"), help="tmx: codes such as de en")
     add_json_option(
@@ -85,8 +85,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)
     if arguments.format == "tmx" and arguments.languages is None:
         raise DataError("--format tmx requires --languages, such as --languages de en")
-    if math.isnan(arguments.threshold):
-        raise DataError("--threshold must be a number, got nan")
+    if not -1 <= arguments.threshold <= 1:
+        raise DataError(f"--threshold must be from -1 to 1, got {arguments.threshold}")
     from paraphrastic_hf.mining.alignment import align
 
     encoder = named_encoder(arguments)
@@ -184,5 +184,5 @@ def write_tmx(pairs: Pairs, file: IO[str], languages: Sequence[str]) -> None:
 
 
 def xml_text(text: str) -> str:
-    """Replace control characters, which XML 1.0 does not allow, by U+FFFD."""
-    return "".join(char if char >= " " or char in "\t\n\r" else "\ufffd" for char in text)
+    """Replace characters that XML 1.0 does not allow by U+FFFD."""
+    return re.sub("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text)

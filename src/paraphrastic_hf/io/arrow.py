@@ -6,7 +6,9 @@ Files are parquet, Arrow IPC (`.arrow`, `.feather`) and Lance.
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +64,11 @@ def arrow_column(texts: Any) -> pa.ChunkedArray:
         raise TypeError(f"Texts must be an Arrow column, got {type(texts).__name__}. Use encode")
     if not isinstance(texts, pa.ChunkedArray):
         is_stream = hasattr(texts, "__arrow_c_stream__")
-        texts = pa.chunked_array(texts if is_stream else [pa.array(texts)])
+        try:
+            texts = pa.chunked_array(texts if is_stream else [pa.array(texts)])
+        except UnicodeEncodeError:  # lone surrogates in a series of pandas
+            replace = partial(re.sub, "[\ud800-\udfff]", "\ufffd")
+            texts = pa.chunked_array(texts.map(replace, na_action="ignore"))
     if pa.types.is_dictionary(texts.type) and pa.types.is_string_view(texts.type.value_type):
         chunks = [(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in texts.chunks]
         texts = pa.chunked_array(  # pyarrow cannot decode views

@@ -8,6 +8,7 @@ documents are aligned coarsely first, so that time and memory grow in proportion
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -21,10 +22,12 @@ MAX_SENTENCES = 5  # in a group, both sides together
 SKIP_COST = 0.55  # chosen on development text (docs/guides/align.md)
 COARSEST = 256  # sentences of a document that is aligned without a coarser path
 MARGIN = 10  # sentences beside the coarse path that the search considers
+ROUNDING = 1e-6  # added to distances, so that rounding joins no groups of equal cost
+NEAREST = 1e-3  # smallest distance to random text, for documents that repeat one sentence
 
 
 class _Encoder(Protocol):
-    def encode(self, sentences: list[str]) -> object: ...
+    def encode(self, sentences: list[str], /) -> object: ...
 
 
 class Group(NamedTuple):
@@ -57,7 +60,7 @@ def align(
         encoder: Encoder of both languages, such as the packaged `multilingual`.
         max_sentences: Maximum number of sentences in a group, both sides together, at least 2. With
             5, one sentence can have up to four sentences as its translation.
-        skip_cost: Cost of a sentence without a translation, at least 0. A random pair of sentences
+        skip_cost: Cost of a sentence without a translation, 0 to 1,000. A random pair of sentences
             costs about 1. Lower values leave out more sentences.
 
     Returns:
@@ -65,6 +68,7 @@ def align(
 
     Raises:
         DataError: If an option is out of range.
+        TypeError: If a side is not a list of strings.
 
     Example:
         >>> from paraphrastic_hf import SentenceEncoder
@@ -78,10 +82,12 @@ def align(
     """
     if max_sentences < 2:
         raise DataError(f"max_sentences must be at least 2, got {max_sentences}")
-    if not skip_cost >= 0:
-        raise DataError(f"skip_cost must be at least 0, got {skip_cost}")
+    if not 0 <= skip_cost <= 1000:
+        raise DataError(f"skip_cost must be from 0 to 1000, got {skip_cost}")
     sides = []
     for texts in (source, target):
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("source and target must be lists of strings")
         blocks = range(1, min(max_sentences, len(texts) + 1))
         sides.append([_unit(encoder.encode(list(_joined(texts, size)))) for size in blocks])
     return align_vectors(*sides, skip_cost=skip_cost)
@@ -187,12 +193,13 @@ def _search(
     far_rows = [1 - side @ centers[1] for side in source]
     far_columns = [1 - side @ centers[0] for side in target]
     rows = len(source[0])
-    costs: list[np.ndarray] = []
+    costs: deque[np.ndarray] = deque(maxlen=len(source))  # of the last rows
     moves: list[np.ndarray] = []  # index into `groups`, or -1 to skip a row, -2 to skip a column
+    kind = np.min_scalar_type(-len(groups) - 2)
     for i in range(rows + 1):
         start, end = int(band.first[i]), int(band.last[i]) + 1
         best = np.full(end - start, np.inf)
-        move = np.full(end - start, -1, np.int8)
+        move = np.full(end - start, -1, kind)
         if i == 0:
             best[0] = 0.0
         for number, (a, b) in enumerate(((1, 0), *groups)):
@@ -200,15 +207,15 @@ def _search(
                 continue
             before = int(band.first[i - a])
             low = max(start, before + b)
-            high = min(end, before + len(costs[i - a]) + b)
+            high = min(end, before + len(costs[-a]) + b)
             if low >= high:
                 continue
-            cost = costs[i - a][low - b - before : high - b - before]
+            cost = costs[-a][low - b - before : high - b - before]
             if b:
                 row, columns = i - a, slice(low - b, high - b)
                 far = far_rows[a - 1][row] + far_columns[b - 1][columns]
-                near = 1 - target[b - 1][columns] @ source[a - 1][row]
-                cost = cost + 2 * a * b * near / np.maximum(far, 1e-6)
+                near = 1 + ROUNDING - target[b - 1][columns] @ source[a - 1][row]
+                cost = cost + 2 * a * b * near / np.maximum(far, NEAREST)
             else:
                 cost = cost + skip_cost
             own = best[low - start : high - start]
@@ -217,9 +224,9 @@ def _search(
             move[low - start : high - start][is_better] = number - 1
         # Skipping columns is a running minimum, because every column costs the same.
         steps = skip_cost * np.arange(end - start)
-        reached = np.minimum.accumulate(best - steps) + steps
-        move[reached < best - 1e-9] = -2
-        costs.append(np.minimum(best, reached))
+        lowest = np.minimum.accumulate(best - steps)
+        move[lowest < best - steps] = -2
+        costs.append(lowest + steps)
         moves.append(move)
     found = []
     i, j = rows, int(band.last[rows])

@@ -312,8 +312,8 @@ def _check_languages(sources: list[SourcePairs]) -> set[str]:
         own = item.source.languages or ()
         if len(set(own)) != 2:
             raise DataError(
-                f"{item.source.name} must have two languages, got {', '.join(own)}. Set the key "
-                "`languages` of this source, such as [en, fr]"
+                f"{item.source.name} must have two languages, got {', '.join(own)}. Name them: "
+                "--sources '{path: FILE, languages: [en, fr]}'"
             )
         found |= set(own)
     return found
