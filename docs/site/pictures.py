@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from paraphrastic_hf import SentenceEncoder, token_contributions
-from paraphrastic_hf.io.plots import COLORS, heat_map, new_figure, png, style
+from paraphrastic_hf.evaluation.page import read_figures
+from paraphrastic_hf.io.plots import COLORS, bars, heat_map, new_figure, png, style
 
 DOCS = Path(__file__).parents[1]
 GUIDES = DOCS / "guides"
@@ -20,6 +23,11 @@ SHOWN = ("sentences per second", "STS 2012-2016", "MB of weights")
 FIRST, SECOND = "The doctor examined the child.", "The physician looked at the boy."
 SENTENCES = ("A cat sleeps.", "The kitten is asleep.")
 DRAWN = 10  # dimensions of a vector that are drawn
+COMMANDS = (
+    "head -3 recipes/demo/questions.tsv | paraphrastic score english -",
+    "cut -f1 recipes/demo/pairs.tsv | paraphrastic neighbors english - \\\n"
+    "    --query 'where is the station' --neighbors 3",
+)
 Box = tuple[float, float, str, str]  # center in inches, text, color
 TRANSLATIONS = {
     "English": ("A cat is asleep.", "Where is the station?", "Bread is expensive."),
@@ -173,6 +181,40 @@ def syntactic() -> Figure:
     return diagram("SCPN: a paraphrase with the syntax of a template", boxes, arrows)
 
 
+def beside_papers() -> bytes:
+    """Draw STS 2012-2016 of the report's systems and of the thesis's."""
+    sts = read_figures(DOCS / "results.tsv")["sts"]
+    place = sts.columns.index("2012-2016")
+    found = [(name, values[place], paper) for name, values, paper in sts.rows]
+    found = sorted((row for row in found if row[1] == row[1]), key=lambda row: -row[1])
+    names, scores, papers = zip(*found, strict=True)
+    figure = new_figure(7, 3.6)
+    colors = [COLORS[1] if paper else COLORS[0] for paper in papers]
+    label = "STS 2012-2016, Pearson's r x 100"
+    bars(figure.subplots(), names, scores, label, color=colors)
+    return png(figure, "Measured here (blue) and published (orange)", dpi=110)
+
+
+def terminal(commands: Sequence[str]) -> str:
+    """Draw commands and their real output as the SVG of a terminal."""
+    lines: list[tuple[str, str]] = []  # color and text
+    for command in commands:
+        shown = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+        lines += [("#7ee787", line) for line in f"$ {command}".splitlines()]
+        lines += [("#e6edf3", line.expandtabs(4)) for line in (shown.stdout + "\n").splitlines()]
+    height = 20 * len(lines) + 16
+    rows = "".join(
+        f'<text x="16" y="{32 + 20 * row}" fill="{color}" xml:space="preserve">'
+        f"{escape(text)}</text>"
+        for row, (color, text) in enumerate(lines)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" role="img" '
+        'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="14">'
+        f'<rect width="720" height="{height}" rx="8" fill="#0d1117"/>{rows}</svg>\n'
+    )
+
+
 def write_svg(path: Path, figure: Figure) -> None:
     with rc_context({"svg.hashsalt": "paraphrastic_hf"}):
         figure.savefig(path, metadata={"Date": None})
@@ -180,6 +222,8 @@ def write_svg(path: Path, figure: Figure) -> None:
 
 if __name__ == "__main__":
     (DOCS / "quality.png").write_bytes(quality())
+    (DOCS / "papers.png").write_bytes(beside_papers())
+    (GUIDES / "terminal.svg").write_text(terminal(COMMANDS), encoding="utf-8")
     (GUIDES / "pieces.png").write_bytes(pieces())
     (GUIDES / "languages.png").write_bytes(languages())
     write_svg(GUIDES / "average.svg", average())
