@@ -40,6 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     if not 0 < arguments.port < 65_536:
         raise DataError(f"--port must be from 1 to 65535, got {arguments.port}")
+    if arguments.max_bytes < 1:
+        raise DataError(f"--max-bytes must be positive, got {arguments.max_bytes}")
     require("serve", "starlette", "uvicorn", "orjson", "prometheus_client", what="serving")
     import uvicorn
 
