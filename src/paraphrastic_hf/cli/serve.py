@@ -49,7 +49,9 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.integrations.server import make_app
 
     app = make_app(SentenceEncoder.from_pretrained(arguments.model), max_bytes=arguments.max_bytes)
-    print(f"http://{arguments.host}:{arguments.port} serves {arguments.model}", flush=True)
-    uvicorn.run(
+    config = uvicorn.Config(
         app, host=arguments.host, port=arguments.port, log_level="warning", access_log=False
     )
+    listener = config.bind_socket()  # exits with an error if the port is in use
+    print(f"http://{arguments.host}:{arguments.port} serves {arguments.model}", flush=True)
+    uvicorn.Server(config).run([listener])
