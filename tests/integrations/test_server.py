@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 import socket
@@ -17,6 +18,9 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.cli.main import build_parser
+from paraphrastic_hf.cli.serve import run
+from paraphrastic_hf.errors import DataError
 from tests.docs.test_readme import blocks
 from tests.texts import SENTENCES
 
@@ -121,6 +125,7 @@ def test_rerank_returns_documents(url: str) -> None:
         ({"input": "a", "dimensions": True}, "dimensions"),
         ({"input": "a", "dimensions": 10**9}, "dimensions"),
         ({"input": "a", "encoding_format": "hex"}, "hex"),
+        ({"input": "a", "encoding_format": []}, "[]"),
         ({"input": "a", "model": ["tiny"]}, "model"),
     ],
 )
@@ -146,6 +151,36 @@ def test_a_large_request_is_refused_while_it_arrives(url: str) -> None:
         answer = httpx.post(f"{url}/v1/embeddings", content=body)
         assert answer.status_code == 413
         assert "50,000" in answer.json()["error"]["message"]
+
+
+def test_null_is_the_default(url: str) -> None:
+    keys = ("model", "dimensions", "encoding_format")
+    (row,) = embeddings(url, input=TEXTS[0], **dict.fromkeys(keys)).json()["data"]
+    np.testing.assert_allclose(row["embedding"], VECTORS[0], atol=1e-6)
+
+
+def test_a_client_that_leaves_is_not_an_error_of_the_server() -> None:
+    from starlette.types import Message
+
+    from paraphrastic_hf.integrations.server import make_app
+
+    async def leave() -> Message:
+        return {"type": "http.disconnect"}
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/embeddings", "headers": []}
+    asyncio.run(make_app(ENCODER)(scope, leave, send))
+    assert sent[0]["status"] == 400
+
+
+@pytest.mark.parametrize("option", ["--port", "--max-bytes"])
+def test_an_option_out_of_range_is_named(option: str) -> None:
+    with pytest.raises(DataError, match=f"{option}.* 0"):
+        run(build_parser(["serve"]).parse_args(["serve", "tiny", option, "0"]))
 
 
 def test_other_routes_and_methods_are_refused_in_json(url: str) -> None:

@@ -40,6 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     if not 0 < arguments.port < 65_536:
         raise DataError(f"--port must be from 1 to 65535, got {arguments.port}")
+    if arguments.max_bytes < 1:
+        raise DataError(f"--max-bytes must be positive, got {arguments.max_bytes}")
     require("serve", "starlette", "uvicorn", "orjson", "prometheus_client", what="serving")
     import uvicorn
 
@@ -47,7 +49,9 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.integrations.server import make_app
 
     app = make_app(SentenceEncoder.from_pretrained(arguments.model), max_bytes=arguments.max_bytes)
-    print(f"http://{arguments.host}:{arguments.port} serves {arguments.model}", flush=True)
-    uvicorn.run(
+    config = uvicorn.Config(
         app, host=arguments.host, port=arguments.port, log_level="warning", access_log=False
     )
+    listener = config.bind_socket()  # exits with an error if the port is in use
+    print(f"http://{arguments.host}:{arguments.port} serves {arguments.model}", flush=True)
+    uvicorn.Server(config).run([listener])

@@ -18,7 +18,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from prometheus_client import generate_latest as metrics_text
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -51,8 +51,8 @@ class Answers:
         most = self.encoder.dimension
         if width is not None and not (type(width) is int and 1 <= width <= most):
             raise _refusal("dimensions", f"must be from 1 to {most}, got {width!r}")
-        form = request.get("encoding_format") or "float"
-        if form not in ("float", "base64"):
+        form = request.get("encoding_format")
+        if form not in (None, "float", "base64"):
             raise _refusal("encoding_format", f"must be float or base64, got {form!r}")
         vectors, tokens = self._encode(request, texts, width)
         rows: Any = vectors
@@ -98,7 +98,7 @@ class Answers:
         self, request: dict[str, Any], texts: list[str], width: int | None = None
     ) -> tuple[np.ndarray, int]:
         """Return unit vectors and the number of tokens."""
-        if request.get("model", self.name) != self.name:
+        if request.get("model") not in (None, self.name):
             message = f"{request['model']!r} is not served here. This server has {self.name!r}"
             raise _refusal("model", message, status=404)
         vectors = self.encoder.encode(texts, truncate_dim=width, normalize_embeddings=True)
@@ -183,10 +183,14 @@ def make_app(encoder: SentenceEncoder, *, max_bytes: int = MAX_BYTES) -> Starlet
 
 async def _body(request: Request, limit: int) -> bytes:
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > limit:
-            raise HTTPException(413, f"The request has more than {limit:,} bytes. Send fewer texts")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > limit:
+                message = f"The request has more than {limit:,} bytes. Send fewer texts"
+                raise HTTPException(413, message)
+    except ClientDisconnect:
+        raise HTTPException(400, "The client left before its request was complete") from None
     return bytes(body)
 
 
