@@ -30,7 +30,7 @@ data:
 tokenizer: {{kind: word, vocab_size: 400, marks: end}}
 model: {{hidden_size: 32, encoder_layers: 1, decoder_layers: 1, dropout: 0, positions: 64}}
 training:
-  {{epochs: 60, batch_tokens: 200, learning_rate: 1.e-2, schedule: constant, warmup_steps: 10}}
+  {{epochs: 90, batch_tokens: 200, learning_rate: 1.e-2, schedule: constant, warmup_steps: 10}}
 run: {{log_every: 10, development: none}}
 """
 MARIAN = ["--model.kind", "marian", "--heads", "2"]
