@@ -126,7 +126,7 @@ def test_different_tokenizers_have_different_hashes(
     sentences: list[str], subword: SubwordTokenizer, word: WordTokenizer, char_ngram: Any
 ) -> None:
     others = [
-        SubwordTokenizer.train(sentences, vocab_size=300),
+        SubwordTokenizer.train(sentences, vocab_size=200),
         SubwordTokenizer(subword._model, lowercase=False),
         SubwordTokenizer(subword._model, keep_unknown=True),
         WordTokenizer.train(sentences, vocab_size=150, lowercase=False),
