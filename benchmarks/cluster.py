@@ -6,8 +6,8 @@ text files with the same lines and writes `.npy`. A row is a made document: sent
 seed. All use one model, one output type and as many processes or threads.
 
 Each run is a fresh process that first embeds one row, which includes the start of the engine and
-the model, and then all rows. The overhead is the time per row beyond that of `encode_arrow`, times
-the number of threads.
+the model, and then all rows. The overhead per row is the time of an engine minus the time of
+`encode_arrow`, times the number of threads.
 
 Optional peers: pip install "ray[data]" daft pyspark datatrove (Spark needs Java 17)
 

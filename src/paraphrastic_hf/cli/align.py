@@ -21,6 +21,7 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.cli.shared.options import MODEL, add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.mining.alignment import MAX_SENTENCES, SKIP_COST, align
 
 FORMATS = ("tsv", "tmx", "vecalign")
 EPILOG = """\
@@ -53,17 +54,17 @@ def configure(parser: Parser) -> None:
     option(
         "--max-sentences",
         type=int,
-        default=5,
+        default=MAX_SENTENCES,
         metavar="N",
-        help="maximum number of sentences in a group, both sides together (default: 5)",
+        help="maximum number of sentences in a group, both sides together (default: %(default)s)",
     )
     option(
         "--skip-cost",
         type=float,
-        default=0.55,
+        default=SKIP_COST,
         metavar="COST",
         help="cost of a sentence without a translation, where a random pair costs 1. Lower values "
-        "leave out more sentences. 0 to 1,000 (default: 0.55)",
+        "leave out more sentences. 0 to 1,000 (default: %(default)s)",
     )
     option("--languages", nargs=2, metavar=("SRC", "TGT"), help="tmx: codes such as de en")
     add_json_option(
@@ -87,8 +88,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("--format tmx requires --languages, such as --languages de en")
     if not -1 <= arguments.threshold <= 1:
         raise DataError(f"--threshold must be from -1 to 1, got {arguments.threshold}")
-    from paraphrastic_hf.mining.alignment import align
-
     encoder = named_encoder(arguments)
     source, target = (
         read_lines(path, arguments.bad_lines) for path in (arguments.source, arguments.target)

@@ -43,7 +43,6 @@ def run(arguments: argparse.Namespace) -> None:
     output = Path(arguments.output)
     if output.is_dir() and any(output.iterdir()):
         raise DataError(f"{output} is not empty. Choose a new folder")
-    arguments.precision = None
     encoder = smaller(SentenceEncoder.from_pretrained(arguments.model), arguments, arguments.model)
     export(encoder, arguments.to, output)
     print(f"{output}: {arguments.to}, {encoder.dimension} dimensions")

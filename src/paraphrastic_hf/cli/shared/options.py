@@ -114,7 +114,7 @@ def add_smaller_options(parser: argparse._ActionsContainer, model: str = "the mo
 
 def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
     for option in ("dimension", "precision"):
-        wanted = getattr(arguments, option)
+        wanted = getattr(arguments, option, None)
         if wanted is None:
             continue
         if not hasattr(encoder, f"with_{option}"):

@@ -90,8 +90,8 @@ def plan_steps(
 
     Consecutive examples of `order` form a step, with at most `accumulate * batch_tokens` tokens
     without padding. If `order` is random, a step contains all lengths and groups of the corpus.
-    Its examples are then divided into batches of similar lengths, with padding at most
-    `batch_tokens` each, so a step has at least `accumulate` batches, often a few more.
+    Its examples are then divided into batches of similar lengths, of at most `batch_tokens` tokens
+    with padding. So a step has about `accumulate` batches, often a few more.
 
     Args:
         order: Indices of the epoch's examples, (examples,), usually shuffled.

@@ -41,9 +41,9 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """Create the optimizer of a recipe for all parameters of a model.
 
-    With row-sparse gradients, AdaGrad and Adam update only the rows of a batch. The result equals
-    that of the dense optimizers: AdaGrad does not move rows without gradient, and `RowAdam`
-    applies the missed updates later.
+    With row-sparse gradients, AdaGrad and Adam update only the rows of a batch, with the result of
+    dense updates. Dense AdaGrad does not move a row without gradient, and `RowAdam` applies the
+    updates that such a row missed later.
     """
     parameters, rate = model.parameters(), arguments.learning_rate
     # Torch warns about the cost of these checks unless they are explicitly off.
