@@ -139,8 +139,7 @@ def random_model(folder: Path) -> Path:
     import torch
     from transformers import MarianMTModel
 
-    from paraphrastic_hf.models.seq2seq.marian import marian_config
-    from paraphrastic_hf.models.seq2seq.stock import generation_settings
+    from paraphrastic_hf.models.seq2seq.stock import generation_settings, marian_config
     from paraphrastic_hf.text.marks import MarkedTokenizer
     from paraphrastic_hf.text.word import WordTokenizer
 

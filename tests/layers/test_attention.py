@@ -63,13 +63,6 @@ def test_attention_matches_the_slow_loop(
     torch.testing.assert_close(found[mask], expected[mask])
 
 
-def test_attention_to_a_memory_follows_the_mask(attention: Attention, states: Tensor) -> None:
-    memory = torch.randn(3, 4, DIM, generator=seeded(1), dtype=torch.float64)
-    mask = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1]]).bool()
-    expected = slow(attention, states, memory, mask[:, None].expand(3, 5, 4))
-    torch.testing.assert_close(attention(states, memory, mask=mask), expected)
-
-
 @pytest.mark.parametrize("steps", [[5], [3, 2], [1, 1, 1, 1, 1], [2, 1, 2]])
 def test_a_cache_does_not_change_the_result(
     steps: list[int], attention: Attention, states: Tensor
@@ -132,18 +125,13 @@ def test_positions_by_hand() -> None:
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
-@pytest.mark.parametrize("has_memory", [True, False])
-def test_padding_does_not_change_a_block(norm_first: bool, has_memory: bool) -> None:
+def test_padding_does_not_change_a_block(norm_first: bool) -> None:
     torch.manual_seed(0)
-    block = TransformerBlock(
-        DIM, HEADS, 16, dropout=0.5, has_memory=has_memory, norm_first=norm_first
-    ).eval()
-    states, memory = torch.randn(2, 2, 6, DIM, generator=seeded())
+    block = TransformerBlock(DIM, HEADS, 16, dropout=0.5, norm_first=norm_first).eval()
+    states = torch.randn(2, 6, DIM, generator=seeded())
     mask = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]]).bool()
-    given = {"memory": memory, "memory_mask": mask} if has_memory else {}
-    padded = block(states, mask=mask, **given)[0, :4]
-    alone = {"memory": memory[:1, :4]} if has_memory else {}
-    torch.testing.assert_close(padded, block(states[:1, :4], **alone)[0], atol=1e-6, rtol=1e-5)
+    padded = block(states, mask=mask)[0, :4]
+    torch.testing.assert_close(padded, block(states[:1, :4])[0], atol=1e-6, rtol=1e-5)
 
 
 def test_a_post_norm_block_returns_normalized_states() -> None:

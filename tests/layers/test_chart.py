@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from paraphrastic_hf.predictors.parse import best_splits, bracketing
+from paraphrastic_hf.predictors.parser import best_splits, bracketing
 
 Spans = list[tuple[int, int]]
 

@@ -11,7 +11,6 @@ from paraphrastic_hf.losses.minimum_risk import (
     PROBABILITIES,
     expected_cost,
     list_scores,
-    minimum_risk_parts,
 )
 
 
@@ -74,8 +73,6 @@ def test_unequal_shapes_and_unknown_choices_are_refused() -> None:
         expected_cost(torch.zeros(2, 2), torch.zeros(2, 3))
     with pytest.raises(ValueError, match="kind"):
         list_scores(torch.zeros(1), torch.ones(1), "sentence")
-    with pytest.raises(ValueError, match=r"1\.5"):
-        minimum_risk_parts(torch.tensor(1.0), torch.tensor(1.0), 1.5)
 
 
 def test_token_scores_do_not_favor_short_candidates() -> None:
@@ -86,8 +83,3 @@ def test_token_scores_do_not_favor_short_candidates() -> None:
     by_mean = expected_cost(list_scores(sums, lengths, "token"), costs)
     assert by_mean.item() == pytest.approx(0.5)
     assert by_sum.item() == pytest.approx(1 / (1 + math.exp(4)))
-
-
-def test_gamma_weighs_likelihood_against_risk() -> None:
-    parts = minimum_risk_parts(torch.tensor(2.0), torch.tensor(50.0), 0.3)
-    assert [part.item() for part in parts] == pytest.approx([0.6, 35.0])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from paraphrastic_hf.losses.regularization import distance_to_start
-from paraphrastic_hf.training.engine.penalty import Penalty
+from paraphrastic_hf.training.engine.penalty import Penalty, distance_to_start
 from tests.models.encoders import VOCAB, new_encoder
 
 

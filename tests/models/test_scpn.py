@@ -8,9 +8,12 @@ import pytest
 import torch
 
 from paraphrastic_hf.layers.attention import BilinearAttention, lstm_cell
-from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
+from paraphrastic_hf.models.seq2seq.paraphraser import (
+    ParaphraserConfig,
+    ParaphraserModel,
+    SourceEncoding,
+)
 from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
-from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoding
 from tests.models.test_seq2seq import BESIDE, LABELS, MASK, SIZES, SOURCE, TEMPLATE, make
 
 

@@ -19,8 +19,7 @@ from paraphrastic_hf.encoders.storage.ctranslate import converted
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import GenerationOptions
-from paraphrastic_hf.models.seq2seq.marian import marian_config
-from paraphrastic_hf.models.seq2seq.stock import generation_settings
+from paraphrastic_hf.models.seq2seq.stock import generation_settings, marian_config
 from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
 from paraphrastic_hf.pipelines.engines.commands import MAX_ODD_LINES, Apertium, CommandEngine
 from paraphrastic_hf.pipelines.engines.registry import make_engine

@@ -92,8 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from paraphrastic_hf.conversion.forms import checked_form
-    from paraphrastic_hf.conversion.release import Choices
+    from paraphrastic_hf.conversion.release import Choices, checked_form
 
     choices = Choices(
         kind=arguments.kind,

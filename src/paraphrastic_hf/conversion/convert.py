@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from paraphrastic_hf.conversion.forms import checked_form
 from paraphrastic_hf.conversion.paired import convert_paired, read_torch
 from paraphrastic_hf.conversion.release import (
     NO_TOKEN,
@@ -17,6 +16,7 @@ from paraphrastic_hf.conversion.release import (
     WORD_MARKS,
     Choices,
     Converted,
+    checked_form,
 )
 from paraphrastic_hf.conversion.theano import convert_theano
 from paraphrastic_hf.conversion.theano_file import read_theano

@@ -37,14 +37,10 @@ def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bo
     weight_x = np.concatenate([array.T for array in arrays[0 : 3 * gates : 3]])
     weight_h = np.concatenate([array.T for array in arrays[1 : 3 * gates : 3]])
     bias = np.concatenate(arrays[2 : 3 * gates : 3])
-    if peepholes:
-        peephole = np.stack(arrays[3 * gates :])
-        state = {"weight_x": weight_x, "weight_h": weight_h, "bias": bias, "peepholes": peephole}
-    elif not output_gate:
-        state = {"weight_x": weight_x, "weight_h": weight_h, "bias": bias}
-    else:
-        state = torch_lstm_state(weight_x, weight_h, bias)
-    return state
+    if output_gate and not peepholes:
+        return torch_lstm_state(weight_x, weight_h, bias)
+    state = {"weight_x": weight_x, "weight_h": weight_h, "bias": bias}
+    return {**state, "peepholes": np.stack(arrays[3 * gates :])} if peepholes else state
 
 
 def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarray) -> State:
@@ -63,11 +59,9 @@ def gran_state(arrays: Sequence[np.ndarray], variant: int) -> State:
         f"lstm.{name}": array
         for name, array in lstm_state(lstm, output_gate=True, peepholes=True).items()
     }
-    of_a = gates[6:] if variant == 4 else []
-    gates = gates[:6]
+    of_a, gates = gates[6:], gates[:6]
     if variant >= 3:
-        gates = gates[3:] + gates[:3]
-        of_a = of_a[::-1]
+        gates, of_a = gates[3:] + gates[:3], of_a[::-1]
     state["weight_x"] = np.concatenate([array.T for array in gates[0::3]])
     state["weight_h"] = np.concatenate([array.T for array in gates[1::3]])
     state["bias"] = np.concatenate(gates[2::3])

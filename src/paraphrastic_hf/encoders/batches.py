@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import SentenceEncoderModel, evaluating
 from paraphrastic_hf.text.ragged import Ragged
 
 MAX_PADDED_TOKENS = 2**18  # tokens in a batch, padding included

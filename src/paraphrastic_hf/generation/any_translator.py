@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.tasks import check_translation
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, Translate
+from paraphrastic_hf.generation.writing import Translate
 
 
 def load_translator(
@@ -46,18 +45,8 @@ def load_translator(
             trust_remote_code=trust_remote_code,
             **options,
         )
-
-        def by_words(
-            lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
-        ) -> list[list[GeneratedText]]:
-            return translator.write(translator.encode(lines), writing, scores=scores)
-
-        return by_words
+        return lambda lines, writing, *, scores=True: translator.write(
+            translator.encode(lines), writing, scores=scores
+        )
     generator = LatentGenerator.from_pretrained(name, **options)
-
-    def by_meaning(
-        lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
-    ) -> list[list[GeneratedText]]:
-        return generator.translate(lines, to=to, writing=writing)
-
-    return by_meaning
+    return lambda lines, writing, *, scores=True: generator.translate(lines, to=to, writing=writing)

@@ -22,7 +22,7 @@ from paraphrastic_hf.layers.gaussian import (
     standard_log_density,
 )
 from paraphrastic_hf.layers.packing import moved
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.models.generative.latent import LatentModel, Side, language_of
 from paraphrastic_hf.text.ragged import Ragged
 
@@ -83,7 +83,7 @@ def measure(
             for task, total in terms.nll.items():
                 nll[task] = nll.get(task, 0.0) + float(total)
                 tokens[task] = tokens.get(task, 0) + terms.tokens[task]
-            for variable in _variables(model, languages):
+            for variable in _variables(model, model.tasks_between(languages)):
                 found = terms.posteriors[variable, model.side_of(variable, languages)]
                 means.setdefault(variable, []).append(found.mean.float().cpu())
                 log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
@@ -135,7 +135,7 @@ def importance_weighted_nll(
             tasks = [t for t in model.tasks_between(languages) if t.startswith("reconstruct")]
             posteriors = {
                 name: model.posterior(name, *own[model.side_of(name, languages, tasks)].flat)
-                for name in dict.fromkeys(v for task in tasks for v in model.variables_of(task))
+                for name in _variables(model, tasks)
             }
             weights = []
             for _ in range(draws):
@@ -158,8 +158,7 @@ def has_likelihood(model: LatentModel) -> bool:
     return is_variational and any(task.startswith("reconstruct") for task in model.tasks())
 
 
-def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
-    tasks = model.tasks_between(languages)
+def _variables(model: LatentModel, tasks: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for task in tasks for name in model.variables_of(task)))
 
 
@@ -168,20 +167,11 @@ def _batches(
 ) -> Iterator[tuple[tuple[str, str], list[Side]]]:
     """Yield batches of pairs of similar length, small enough for logits over the vocabulary."""
     for languages, sides in pairs.items():
-        lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
-        for chosen in length_batches(lengths, AT_A_TIME, TOKENS_AT_A_TIME):
-            yield (
-                languages,
-                [
-                    _side(model, language, sentences, sides[chosen, number], max_length)
-                    for number, language in enumerate(languages)
-                ],
-            )
-
-
-def _side(
-    model: LatentModel, language: str, sentences: Ragged, chosen: np.ndarray, max_length: int
-) -> Side:
-    ids, mask = sentences.padded(chosen, max_length)
-    lengths = torch.from_numpy((mask > 0).sum(1))
-    return Side(language, moved(torch.from_numpy(ids), model.device), lengths)
+        lengths = np.minimum(sentences.lengths(sides), max_length)
+        for chosen in length_batches(lengths.max(1), AT_A_TIME, TOKENS_AT_A_TIME):
+            own = []
+            for number, language in enumerate(languages):
+                ids = torch.from_numpy(sentences.padded(sides[chosen, number], max_length)[0])
+                counts = torch.from_numpy(lengths[chosen, number])
+                own.append(Side(language, moved(ids, model.device), counts))
+            yield languages, own

@@ -25,14 +25,7 @@ from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_option
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import warn_of_other_language
 from paraphrastic_hf.generation.loading import check_tokenizer
-from paraphrastic_hf.generation.search import (
-    clear_errors,
-    end_ids,
-    mean_log_probabilities,
-    search,
-    until_end,
-    written_lists,
-)
+from paraphrastic_hf.generation.search import clear_errors, end_ids, generated_texts, search
 from paraphrastic_hf.generation.tasks import chosen_task
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
 from paraphrastic_hf.models.generative.latent import LatentModel
@@ -363,10 +356,13 @@ class LatentGenerator(HubMixin):
             max_new_tokens=how.max_tokens,
             **how.options(),
         )
-        written = sequences[:, 1:]  # without the begin token
-        is_written = until_end(written, self._ends)
-        nats = mean_log_probabilities(
-            self.model, variables, sequences, is_written, count=how.outputs, task=task
+        return generated_texts(
+            self.model,
+            variables,
+            sequences,
+            begin=1,
+            ends=self._ends,
+            decode=self.tokenizer.decode,
+            count=how.outputs,
+            task=task,
         )
-        decode = self.tokenizer.decode
-        return written_lists(written, is_written, nats.tolist(), decode, how.outputs)

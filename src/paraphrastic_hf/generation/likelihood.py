@@ -16,7 +16,7 @@ from paraphrastic_hf.encoders.saved import SavedModel
 from paraphrastic_hf.encoders.storage.directory import LANGUAGE_MODEL
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.generation.writing import listed
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.models.seq2seq.language_model import LanguageModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged

@@ -62,6 +62,15 @@ def search(
     )
 
 
+def generation_config(model: Any, writing: GenerationOptions, limit: int) -> GenerationConfig:
+    """Return the model's generation config with the given options and at most `limit` tokens."""
+    config = copy.deepcopy(model.generation_config)
+    config.update(**writing.options(), max_length=limit + 1)  # counts the begin token
+    if config.max_new_tokens is not None:  # takes precedence over max_length, with a warning
+        config.max_new_tokens = limit
+    return config
+
+
 @contextmanager
 def clear_errors(model: Any) -> Iterator[None]:
     """Convert any error of `generate` to a `ModelError`."""
@@ -172,25 +181,39 @@ def mean_log_probabilities(
     return torch.cat(found)
 
 
-def written_lists(
-    written: Tensor,
-    is_written: Tensor,
-    nats: Sequence[float],
+def generated_texts(
+    model: Any,
+    encoded: ModelOutput,
+    sequences: Tensor,
+    *,
+    begin: int,
+    ends: Tensor,
     decode: Callable[[list[int]], str],
     count: int,
+    scores: bool = True,
+    **inputs: Any,
 ) -> list[list[GeneratedText]]:
     """Decode generated ids to a list of `count` texts for each source.
 
     Args:
-        written: Ids without the begin tokens, (lines, seq). Lines of one source are adjacent.
-        is_written: Mask of the ids that count, (lines, seq).
-        nats: Mean log-probability of each line.
+        sequences: Ids, starting with `begin` begin tokens, (lines, seq). Lines of one source are
+            adjacent.
+        ends: Ids of the end marks, (ends,).
+        scores: Whether to compute `nats`.
+        **inputs: As in `mean_log_probabilities`.
     """
-    found = []
-    for ids, length, of_text in zip(
-        written.tolist(), is_written.sum(1).tolist(), nats, strict=True
-    ):
-        found.append(GeneratedText(decode(ids[:length]), of_text, tuple(ids[:length])))
+    written = sequences[:, begin:]
+    is_written = until_end(written, ends)
+    nats = [float("nan")] * len(sequences)
+    if scores:
+        nats = mean_log_probabilities(
+            model, encoded, sequences, is_written, count=count, **inputs
+        ).tolist()
+    lengths = is_written.sum(1).tolist()
+    found = [
+        GeneratedText(decode(ids[:length]), of_text, tuple(ids[:length]))
+        for ids, length, of_text in zip(written.tolist(), lengths, nats, strict=True)
+    ]
     return [found[first : first + count] for first in range(0, len(found), count)]
 
 

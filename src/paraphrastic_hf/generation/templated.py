@@ -6,12 +6,12 @@ one text.
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
 import torch
 
 from paraphrastic_hf.encoders.device import chosen_device
@@ -22,11 +22,10 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.loading import check_weights, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
     clear_errors,
-    mean_log_probabilities,
+    generated_texts,
+    generation_config,
     padded,
     search,
-    until_end,
-    written_lists,
 )
 from paraphrastic_hf.generation.templates import (
     NONE,
@@ -37,9 +36,8 @@ from paraphrastic_hf.generation.templates import (
 )
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
-from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
-from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoding
+from paraphrastic_hf.models.base import evaluating
+from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel, SourceEncoding
 from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer, with_template
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -122,8 +120,7 @@ class TemplatedWriter(HubMixin):
 
     def count_tokens(self, sources: Sequence[str]) -> list[int]:
         """Return the number of tokens of each source with the end mark, or 0 if none is known."""
-        ids = self.tokenizer.encode_batch(list(sources))
-        return [len(ids[number]) for number in range(len(ids))]
+        return np.diff(self.tokenizer.encode_batch(list(sources)).offsets).tolist()
 
     @torch.no_grad()
     def write(
@@ -199,19 +196,19 @@ class TemplatedWriter(HubMixin):
         scores: bool,
     ) -> list[list[GeneratedText]]:
         encoded, inputs = self._encoded(batch, templates)
-        config = copy.deepcopy(self.model.generation_config)
-        config.update(**writing.options(), max_length=writing.max_tokens + 1)
-        if config.max_new_tokens is not None:  # takes precedence over max_length
-            config.max_new_tokens = writing.max_tokens
+        config = generation_config(self.model, writing, writing.max_tokens)
         sequences = search(self.model, encoded, writing, generator, config=config, **inputs)
-        ends = torch.tensor(list(self.tokenizer.special.end), device=self.model.device)
-        is_written = until_end(sequences[:, 1:], ends)
-        nats = [float("nan")] * len(sequences)
-        if scores:
-            nats = mean_log_probabilities(
-                self.model, encoded, sequences, is_written, count=writing.outputs, **inputs
-            ).tolist()
-        return written_lists(sequences[:, 1:], is_written, nats, self._decode, writing.outputs)
+        return generated_texts(
+            self.model,
+            encoded,
+            sequences,
+            begin=1,
+            ends=torch.tensor(list(self.tokenizer.special.end)),
+            decode=self._decode,
+            count=writing.outputs,
+            scores=scores,
+            **inputs,
+        )
 
     def _decode(self, ids: list[int]) -> str:
         return self.tokenizer.decode([number for number in ids if number]).strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 from collections.abc import Sequence
@@ -26,16 +25,16 @@ from paraphrastic_hf.generation.search import (
     clear_errors,
     encoded_by,
     end_ids,
+    generated_texts,
+    generation_config,
     is_out_of_memory,
     mean_log_probabilities,
     padded,
     search,
     target_ids,
-    until_end,
-    written_lists,
 )
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 
 logger = logging.getLogger(__name__)
 
@@ -342,12 +341,9 @@ class Translator(HubMixin):
         limit = min(writing.max_tokens, int(most.max()))
         if self._most_positions is not None:
             limit = min(limit, self._most_positions - 1)
-        config = copy.deepcopy(self.model.generation_config)
+        config = generation_config(self.model, writing, limit)
         config.min_length = None
         config.forced_eos_token_id = None  # would end the longest translation at no cost
-        config.update(**writing.options(), max_length=limit + 1)  # counts the begin token
-        if config.max_new_tokens is not None:  # takes precedence over max_length, with a warning
-            config.max_new_tokens = limit
         if self.languages.forced is not None:
             config.forced_bos_token_id = self.languages.forced
         rows = writing.outputs if writing.sample else writing.beams
@@ -361,19 +357,17 @@ class Translator(HubMixin):
             processors=[EndInTime(most.repeat_interleave(rows), self._ends)],
             attention_mask=sources["attention_mask"],
         )
-        written = sequences[:, len(self.begin()) :]
-        is_written = until_end(written, self._ends)
-        nats = [float("nan")] * len(sequences)
-        if scores:
-            nats = mean_log_probabilities(
-                self.model,
-                encoded,
-                sequences,
-                is_written,
-                count=writing.outputs,
-                attention_mask=sources["attention_mask"],
-            ).tolist()
-        return written_lists(written, is_written, nats, self.decode, writing.outputs)
+        return generated_texts(
+            self.model,
+            encoded,
+            sequences,
+            begin=len(self.begin()),
+            ends=self._ends,
+            decode=self.decode,
+            count=writing.outputs,
+            scores=scores,
+            attention_mask=sources["attention_mask"],
+        )
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of a translation, without special tokens.

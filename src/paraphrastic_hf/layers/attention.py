@@ -1,4 +1,4 @@
-"""Multi-head attention within a sequence or to another (Vaswani et al., 2017; thesis, 5.4).
+"""Multi-head self-attention (Vaswani et al., 2017; thesis, 5.4), and LSTMs with attention (6.3.1).
 
 Attention weights have no dropout: torch's fused CPU kernel does not support it.
 """
@@ -99,7 +99,6 @@ class Attention(nn.Module):
     def forward(
         self,
         states: Tensor,
-        memory: Tensor | None = None,
         *,
         mask: Tensor | None = None,
         is_causal: bool = False,
@@ -111,8 +110,7 @@ class Attention(nn.Module):
         For a state that may not attend to any key, all heads give zeros.
 
         Args:
-            states: States from which queries are computed, (batch, seq, dim).
-            memory: States to attend to, (batch, keys, dim). None for `states` (self-attention).
+            states: States that attend to each other, (batch, seq, dim).
             mask: True where a state may attend, (batch, keys) or (batch, seq, keys). None allows
                 all keys.
             is_causal: Hide later states. With a mask, both conditions hold.
@@ -120,9 +118,8 @@ class Attention(nn.Module):
                 appends the new keys and values and returns all of them.
             layer: Index of this layer in the cache, from 0.
         """
-        source = states if memory is None else memory
         queries = self._split(self.query(states))
-        keys, values = map(self._split, self.key_value(source).chunk(2, -1))
+        keys, values = map(self._split, self.key_value(states).chunk(2, -1))
         if cache is not None:
             keys, values = cache.update(keys, values, layer)
         seq, known = queries.shape[2], keys.shape[2]

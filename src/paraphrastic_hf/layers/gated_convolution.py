@@ -49,31 +49,21 @@ class GatedConvolution(nn.Module):
         self.width, self.dropout, self.is_causal = width, dropout, is_causal
         self.window = Window(width * dim, 2 * dim)
 
-    def forward(
-        self,
-        states: Tensor,
-        *,
-        is_token: Tensor | None = None,
-        cache: Any = None,
-        layer: int = 0,
-    ) -> Tensor:
+    def forward(self, states: Tensor, is_token: Tensor | None = None) -> Tensor:
         """Return sqrt(1/2) (x + A * sigmoid(B)), (batch, seq, dim).
 
         Args:
             states: x of each token, (batch, seq, dim).
             is_token: False for padding, (batch, seq). Windows read padding as zeros. None for all
                 True.
-            cache: x of earlier generation steps, for a causal layer. `cache.update(keys, values,
-                layer)` appends the new x and returns all x.
-            layer: Index of this layer in the cache, from 0.
         """
-        return (states + self.gated(states, is_token=is_token, cache=cache, layer=layer)) * HALF
+        return (states + self.gated(states, is_token)) * HALF
 
     def gated(
         self,
         states: Tensor,
-        *,
         is_token: Tensor | None = None,
+        *,
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
@@ -81,8 +71,9 @@ class GatedConvolution(nn.Module):
 
         Args:
             states: x of each token, (batch, seq, dim).
-            is_token: False for padding, (batch, seq). None for all True.
-            cache: As in `forward`.
+            is_token: As in `forward`, (batch, seq).
+            cache: x of earlier generation steps, for a causal layer. `cache.update(keys, values,
+                layer)` appends the new x and returns all x.
             layer: Index of this layer in the cache, from 0.
         """
         seq, reach = states.shape[1], self.width - 1

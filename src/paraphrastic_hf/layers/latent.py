@@ -22,9 +22,9 @@ from torch.nn import functional as F
 
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.embedding import rows_of
-from paraphrastic_hf.layers.packing import Packing, Padding
+from paraphrastic_hf.layers.packing import Padding
 from paraphrastic_hf.layers.product import Dense, linear
-from paraphrastic_hf.layers.recurrent import LSTM
+from paraphrastic_hf.layers.recurrent import LSTM, run_directions
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 
 
@@ -196,11 +196,8 @@ class LstmEncoder(nn.Module):
             padding: Position of each token in the padded batch. Texts may be empty.
         """
         rows = dropout(rows_of(self.table, ids), self.dropout, self.training)
-        states = []
-        for lstm, backward in ((self.forth, False), (self.back, True)):
-            packing = Packing.of(padding.lengths, backward=backward)
-            states.append(packing.unpack(lstm(packing.pack(rows), packing.sizes)))
-        return dropout(torch.cat(states, 1), self.dropout, self.training)
+        states = run_directions((self.forth, self.back), rows, padding.lengths)
+        return dropout(states, self.dropout, self.training)
 
 
 def _embed(table: nn.Embedding, ids: Tensor, padding: Padding) -> Tensor:

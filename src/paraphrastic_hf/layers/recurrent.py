@@ -12,7 +12,7 @@ thread).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.embedding import add_by_row
+from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.product import linear, product
 
 # f(gradient of the output, output, grad_input=buffer) writes the gradient of the input to a buffer
@@ -357,6 +358,46 @@ class PeepholeLSTM(Recurrence):
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
         projected = linear(rows, self.weight_x, self.bias)
         return lstm_steps(projected, sizes, self.weight_h, self.peepholes, places)
+
+
+def run_directions(
+    cells: Iterable[nn.Module],
+    rows: Tensor,
+    lengths: Tensor,
+    merge: str = "concatenate",
+    layer: nn.Linear | None = None,
+    places: Tensor | None = None,
+) -> Tensor:
+    """Return the states of one recurrence, or the merged states of two, (tokens, dim).
+
+    Args:
+        cells: One recurrence, or two for both directions.
+        rows: Token vectors, (tokens, dim), texts concatenated. With `places`, the vectors of the
+            distinct tokens, (distinct, dim).
+        lengths: Number of tokens of each text, (batch,). May be 0.
+        merge: How to merge two directions: `add`, `concatenate`, or `tanh` of a dense layer.
+        layer: Dense layer of the merge `tanh`, else None.
+        places: Row of `rows` for each token, (tokens,), texts concatenated.
+
+    Example:
+        >>> cells = LSTM(3, 2), LSTM(3, 2)
+        >>> run_directions(cells, torch.ones(5, 3), torch.tensor([3, 0, 2])).shape
+        torch.Size([5, 4])
+    """
+    directions = []
+    for cell, backward in zip(cells, (False, True), strict=False):
+        packing = Packing.of(lengths, backward=backward)
+        if places is None:
+            states = cell(packing.pack(rows), packing.sizes)
+        else:
+            states = cell(rows, packing.sizes, places[packing.order])
+        directions.append(packing.unpack(states))
+    if len(directions) == 1:
+        return directions[0]
+    if merge == "add":
+        return directions[0] + directions[1]
+    both = torch.cat(directions, 1)
+    return both if layer is None else torch.tanh(layer(both))
 
 
 CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # modules with a recurrence's weights

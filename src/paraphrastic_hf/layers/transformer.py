@@ -37,7 +37,7 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 
 
 class TransformerBlock(nn.Module):
-    """Transformer block: self-attention, attention to a memory (if any), and a feed-forward layer.
+    """Transformer block: self-attention and a feed-forward layer.
 
     Each part is a residual branch, whose sum with its input is normalized, as in the paper.
 
@@ -46,11 +46,10 @@ class TransformerBlock(nn.Module):
         heads: Number of attention heads.
         feed_forward: Number of hidden units (ReLU) of the feed-forward layer.
         dropout: Probability that a value of a branch is zeroed in training, 0 to below 1.
-        has_memory: Whether the block attends to a memory, as in a decoder.
         norm_first: Whether to normalize the input of each branch instead, for stable training.
 
     Example:
-        >>> block = TransformerBlock(8, 2, 16, dropout=0.0, has_memory=False)
+        >>> block = TransformerBlock(8, 2, 16, dropout=0.0)
         >>> block(torch.randn(3, 5, 8), is_causal=True).shape
         torch.Size([3, 5, 8])
     """
@@ -62,14 +61,11 @@ class TransformerBlock(nn.Module):
         feed_forward: int,
         *,
         dropout: float,
-        has_memory: bool = False,
         norm_first: bool = False,
     ) -> None:
         super().__init__()
         self.dropout, self.norm_first = dropout, norm_first
         self.attention, self.attention_norm = Attention(dim, heads), nn.LayerNorm(dim)
-        self.memory_attention = Attention(dim, heads) if has_memory else None
-        self.memory_norm = nn.LayerNorm(dim) if has_memory else None
         self.widen, self.narrow = Dense(dim, feed_forward), Dense(feed_forward, dim)
         self.dense_norm = nn.LayerNorm(dim)
 
@@ -79,8 +75,6 @@ class TransformerBlock(nn.Module):
         *,
         mask: Tensor | None = None,
         is_causal: bool = False,
-        memory: Tensor | None = None,
-        memory_mask: Tensor | None = None,
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
@@ -91,8 +85,6 @@ class TransformerBlock(nn.Module):
             mask: True where a state may attend, (batch, seq) or (batch, seq, seq). None allows all
                 states.
             is_causal: Hide later states.
-            memory: States of the memory, (batch, keys, dim), for a block that has one.
-            memory_mask: True for states of the memory, False for padding, (batch, keys).
             cache: Keys and values of earlier generation steps (see `Attention`), or None.
             layer: Index of this block in the cache, from 0.
         """
@@ -101,12 +93,6 @@ class TransformerBlock(nn.Module):
             return self.attention(inputs, mask=mask, is_causal=is_causal, cache=cache, layer=layer)
 
         states = self._add(states, attend, self.attention_norm)
-        if self.memory_attention is not None and memory is not None:
-            states = self._add(
-                states,
-                lambda inputs: self.memory_attention(inputs, memory, mask=memory_mask),
-                self.memory_norm,
-            )
         return self._add(states, self._dense, self.dense_norm)
 
     def _dense(self, states: Tensor) -> Tensor:

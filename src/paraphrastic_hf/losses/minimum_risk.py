@@ -84,22 +84,3 @@ def expected_cost(scores: Tensor, costs: Tensor, is_candidate: Tensor | None = N
     lowest = torch.finfo(scores.dtype).min
     shares = scores.masked_fill(~is_candidate, lowest).softmax(1)
     return least[:, 0] + (shares * above).sum(1)
-
-
-def minimum_risk_parts(likelihood: Tensor, risk: Tensor, gamma: float) -> tuple[Tensor, Tensor]:
-    """Multiply likelihood and risk by gamma and 1 - gamma. The loss is their sum (thesis, 7.3).
-
-    Args:
-        likelihood: Smoothed cross-entropy of the reference, a mean over tokens, scalar, in nats.
-        risk: Expected cost, a mean over lists, scalar.
-        gamma: Share of the likelihood, 0 to 1. The thesis chooses among 0.2, 0.3 and 0.4.
-
-    Returns:
-        Weighted likelihood and weighted risk, scalars.
-
-    Raises:
-        ValueError: If gamma is not between 0 and 1.
-    """
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma must be from 0 to 1, got {gamma}")
-    return gamma * likelihood, (1 - gamma) * risk

@@ -6,8 +6,10 @@ all texts concatenated, and the length of each text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, ClassVar
 
 import torch
@@ -33,6 +35,46 @@ def check_positive(config: Any, *names: str) -> None:
     for name in names:
         if (value := getattr(config, name)) < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Switch a model to evaluation mode (no dropout). Restore its former mode on exit."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a model's `forward` accept its `cache` as `past_key_values` too.
+
+    transformers 5.24 calls the argument `cache`, earlier versions `past_key_values`. Caches of
+    fixed size are not supported.
+
+    Example:
+        >>> @takes_cache
+        ... def forward(model, cache=None):
+        ...     return cache
+        >>> forward(None, past_key_values="what was read")
+        'what was read'
+    """
+
+    @wraps(forward)
+    def named(model: Any, *args: Any, past_key_values: Any = None, **kwargs: Any) -> Any:
+        if past_key_values is not None:
+            if kwargs.get("cache") is not None:
+                raise ValueError("past_key_values is another name of cache. Pass only one")
+            kwargs["cache"] = past_key_values
+        if getattr(kwargs.get("cache"), "is_compileable", False):
+            raise ValueError(
+                f"cache of {type(model).__name__} must be dynamic. Leave out cache_implementation"
+            )
+        return forward(model, *args, **kwargs)
+
+    return named
 
 
 @dataclass

@@ -12,7 +12,7 @@ from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.encoders.saved import SavedModel
 from paraphrastic_hf.encoders.storage.directory import SUPERVISED
 from paraphrastic_hf.encoders.vectors import checked_vectors
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessModel
 from paraphrastic_hf.text.contract import TextTokenizer

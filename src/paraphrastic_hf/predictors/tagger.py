@@ -10,7 +10,7 @@ import torch
 from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.encoders.saved import SavedModel
 from paraphrastic_hf.encoders.storage.directory import TAGGER
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.models.supervised.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.sentences import Sentences

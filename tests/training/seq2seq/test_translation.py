@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.models.seq2seq.marian import TrainedMarian, marian_config
+from paraphrastic_hf.models.seq2seq.stock import TrainedMarian, marian_config
 from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.checkpoint import load_average, save_checkpoint, weights_of
 from paraphrastic_hf.training.kinds import Context, load_recipe

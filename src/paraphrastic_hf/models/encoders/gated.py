@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from paraphrastic_hf.layers.gated import UNGATED, VARIANTS, GatedRecurrence
 from paraphrastic_hf.layers.pooling import last_rows, mean_rows
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell
+from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell, run_directions
 from paraphrastic_hf.models.base import check_choices
-from paraphrastic_hf.models.encoders.recurrent import check_merge, run_directions
+from paraphrastic_hf.models.encoders.recurrent import check_merge
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 

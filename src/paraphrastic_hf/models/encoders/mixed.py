@@ -95,6 +95,14 @@ class MixedModel(SentenceEncoderModel):
         )
         self.post_init()
 
+    @classmethod
+    def of(cls, parts: Sequence[SentenceEncoderModel], combine: str) -> MixedModel:
+        """Combine copies of encoders."""
+        mixed = cls(MixedConfig.of([part.config for part in parts], combine))
+        for ours, part in zip(mixed.parts, parts, strict=True):
+            ours.load_state_dict(part.state_dict())
+        return mixed
+
     def get_input_embeddings(self) -> nn.Embedding:
         """Return the first part's table. `tables` returns the tables of all parts."""
         return self.tables()[0]

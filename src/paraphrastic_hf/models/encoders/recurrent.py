@@ -13,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.pooling import POOLINGS
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import (
@@ -27,6 +25,7 @@ from paraphrastic_hf.layers.recurrent import (
     IdentityRNN,
     PeepholeLSTM,
     initialize_cell,
+    run_directions,
 )
 from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.table import TableConfig, TableModel
@@ -161,41 +160,6 @@ class RecurrentModel(TableModel):
     def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
         for parameter, _ in super().composition():
             yield parameter, self.config.cell == "identity_rnn"
-
-
-def run_directions(
-    cells: nn.ModuleList,
-    rows: Tensor,
-    lengths: Tensor,
-    merge: str,
-    layer: nn.Linear | None,
-    places: Tensor | None = None,
-) -> Tensor:
-    """Return the states of one recurrence, or the merged states of two, (tokens, dim).
-
-    Args:
-        cells: One recurrence, or two for both directions.
-        rows: Token vectors, (tokens, dim), texts concatenated. With `places`, the vectors of the
-            distinct tokens, (distinct, dim).
-        lengths: Number of tokens of each text, (batch,). May be 0.
-        merge: How to merge two directions, as in `RecurrentConfig`.
-        layer: Dense layer of the merge `tanh`.
-        places: Row of `rows` for each token, (tokens,), texts concatenated.
-    """
-    directions = []
-    for cell, backward in zip(cells, (False, True), strict=False):
-        packing = Packing.of(lengths, backward=backward)
-        if places is None:
-            states = cell(packing.pack(rows), packing.sizes)
-        else:
-            states = cell(rows, packing.sizes, places[packing.order])
-        directions.append(packing.unpack(states))
-    if len(directions) == 1:
-        return directions[0]
-    if merge == "add":
-        return directions[0] + directions[1]
-    both = torch.cat(directions, 1)
-    return both if layer is None else torch.tanh(layer(both))
 
 
 def _new_cell(config: RecurrentConfig) -> nn.Module:

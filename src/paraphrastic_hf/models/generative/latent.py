@@ -31,7 +31,7 @@ from paraphrastic_hf.layers.packing import Padding, padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.losses.vocabulary import Candidates
-from paraphrastic_hf.models.base import NO_LABEL, SentenceEncoderModel
+from paraphrastic_hf.models.base import NO_LABEL, SentenceEncoderModel, takes_cache
 from paraphrastic_hf.models.generative.latent_parts import (
     SEMANTIC,
     AnyInference,
@@ -40,7 +40,6 @@ from paraphrastic_hf.models.generative.latent_parts import (
     added_rows,
     start_weights,
 )
-from paraphrastic_hf.models.seq2seq.cache import takes_cache
 
 logger = logging.get_logger(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin, PreTrainedConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
+from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel, takes_cache
 
 
 @strict
@@ -39,23 +39,8 @@ class Seq2SeqConfig(PreTrainedConfig):
     decoder_start_token_id: int | None = None
 
 
-class DecoderInputs(NamedTuple):
-    """Inputs of one pass of a decoder.
-
-    Attributes:
-        is_token: (batch, source), False for padding of the source.
-        cache: Self-attention cache with the states of earlier steps, or None.
-        returned: Cache to return, the object that transformers passed, or None.
-    """
-
-    ids: Tensor
-    is_token: Tensor
-    cache: Any
-    returned: Any
-
-
 class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
-    """Encoder-decoder. Subclasses have `encoder`, with a `table` of tokens, and `output`."""
+    """Encoder-decoder. Subclasses have `encoder`, with a `table`, `output` and `predict`."""
 
     auto_class: ClassVar[str] = "AutoModelForSeq2SeqLM"
     is_resizable = False
@@ -79,44 +64,96 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         start = ids.new_full((len(ids), 1), self.config.decoder_start_token_id)
         return torch.cat([start, ids[:, :-1]], 1)
 
-    def _decoder_inputs(
+    def predict(
         self,
-        memory: Tensor,
-        attention_mask: Tensor | None,
-        decoder_input_ids: Tensor | None,
-        labels: Tensor | None,
+        ids: Tensor,
+        encoded: Any,
+        is_token: Tensor,
         cache: Any,
-        use_cache: bool | None,
-    ) -> DecoderInputs:
-        """Return the decoder's inputs, with defaults for missing arguments of `forward`."""
+        *,
+        logits_at: Tensor | None,
+        targets: Tensor | None,
+        template_mask: Tensor | None,
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Return logits and, for `targets`, the loss. For the arguments see `forward`.
+
+        `is_token`, (batch, source), is False for padding of the source.
+        """
+        raise NotImplementedError
+
+    @takes_cache
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: Any = None,
+        labels: Tensor | None = None,
+        cache: Any = None,
+        use_cache: bool | None = None,
+        template_ids: Tensor | None = None,
+        template_attention_mask: Tensor | None = None,
+        logits_at: Tensor | None = None,
+        targets: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> Seq2SeqLMOutput | tuple[Any, ...]:
+        """Return the logits of the next token. A model that copies returns log probabilities.
+
+        Args:
+            input_ids: (batch, source) ids, padded on either side. Sources may be empty.
+            attention_mask: (batch, source), 1 for a token. All ones if None.
+            decoder_input_ids: (batch, seq) first tokens of the output. Derived from labels if None.
+            decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
+            encoder_outputs: Output of the encoder. Replaces `input_ids` and `template_ids`.
+            labels: (batch, seq) target tokens, -100 to ignore.
+            cache: Cache of earlier generation steps.
+            use_cache: Whether to return a cache.
+            template_ids: (batch, template) ids of a parse or template, for SCPN.
+            template_attention_mask: (batch, template), 1 for a token. All ones if None.
+            logits_at: (batch, seq) bool. In training, compute only these logits.
+            targets: (positions,) target tokens at `logits_at`, for a paraphraser. The output then
+                has `loss` but no `logits`, which saves time in a model that copies.
+            return_dict: Return a tuple if False.
+
+        Returns:
+            `logits`, (batch, seq, vocab), or (positions, vocab) with `logits_at`. With labels or
+            targets also `loss`, the mean cross-entropy in nats.
+
+        Raises:
+            ValueError: If a text is too long for the model, the decoder has no input, or
+                `template_ids` is missing.
+        """
+        if encoder_outputs is None:
+            templates = {"template_ids": template_ids}
+            templates["template_attention_mask"] = template_attention_mask
+            encoder_outputs = self.encoder(input_ids, attention_mask, **templates)
+        memory = encoder_outputs[0]
         if attention_mask is None:
             attention_mask = memory.new_ones(memory.shape[:2])
         if decoder_input_ids is None:
             if labels is None:
                 raise ValueError("decoder_input_ids or labels must be given")
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
-        if use_cache is None:
+        if logits_at is not None:  # training, without a cache
+            use_cache = False
+        elif use_cache is None:
             use_cache = self.config.use_cache and not self.training and labels is None
         if use_cache and cache is None:
             cache = DynamicCache(config=self.config)
-        is_pair = isinstance(cache, EncoderDecoderCache)
-        own = cache.self_attention_cache if is_pair else cache
-        returned = cache if use_cache else None
-        return DecoderInputs(decoder_input_ids, attention_mask.bool(), own, returned)
-
-
-def scored(
-    model: Seq2SeqModel,
-    logits: Tensor | None,
-    labels: Tensor | None,
-    inputs: DecoderInputs,
-    memory: Tensor,
-    return_dict: bool | None,
-    loss: Tensor | None = None,
-) -> Seq2SeqLMOutput | tuple[Any, ...]:
-    """Return the output of `forward`. If `loss` is None, compute it from the labels."""
-    if labels is not None and logits is not None:
-        predicted = logits.flatten(0, -2).float()
-        loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
-    output = Seq2SeqLMOutput(loss, logits, inputs.returned, encoder_last_hidden_state=memory)
-    return model._to_tuple(output, return_dict)
+        logits, loss = self.predict(
+            decoder_input_ids,
+            encoder_outputs,
+            attention_mask.bool(),
+            cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache,
+            logits_at=logits_at,
+            targets=targets,
+            template_mask=template_attention_mask,
+        )
+        if labels is not None and logits is not None:
+            predicted = logits.flatten(0, -2).float()
+            loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
+        kept = cache if use_cache else None
+        output = Seq2SeqLMOutput(loss, logits, kept, encoder_last_hidden_state=memory)
+        return self._to_tuple(output, return_dict)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
+from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.gated_convolution import (
@@ -23,8 +23,7 @@ from paraphrastic_hf.layers.gated_convolution import (
 )
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.base import check_positive
-from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel, scored
-from paraphrastic_hf.models.seq2seq.cache import takes_cache
+from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel
 
 SIZES = (
     *("vocab_size", "hidden_size", "embedding_size", "encoder_layers", "decoder_layers"),
@@ -120,55 +119,12 @@ class GatedConvModel(Seq2SeqModel):
         found = [self.encoder.table, self.decoder.table]
         return list({id(table.weight): table for table in found}.values())
 
-    @takes_cache
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: Any = None,
-        labels: Tensor | None = None,
-        cache: Any = None,
-        use_cache: bool | None = None,
-        logits_at: Tensor | None = None,
-        return_dict: bool | None = None,
-        **kwargs: Any,
-    ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Return the logits of the next token of a translation.
-
-        Args:
-            input_ids: (batch, source) ids, padded on either side. Sources may be empty.
-            attention_mask: (batch, source), 1 for a token. All ones if None.
-            decoder_input_ids: (batch, seq) first tokens of the output. Derived from labels if None.
-            decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
-            encoder_outputs: Output of the encoder. Replaces `input_ids`.
-            labels: (batch, seq) target tokens, -100 to ignore.
-            cache: Cache of earlier generation steps.
-            use_cache: Whether to return a cache.
-            logits_at: (batch, seq) bool. In training, compute only these logits.
-            return_dict: Return a tuple if False.
-
-        Returns:
-            `logits`, (batch, seq, vocab), or (positions, vocab) with `logits_at`. With labels also
-            `loss`, the mean cross-entropy in nats.
-
-        Raises:
-            ValueError: If a text is too long for the model, or the decoder has no input.
-        """
-        if encoder_outputs is None:
-            assert input_ids is not None
-            encoder_outputs = self.encoder(input_ids, attention_mask)
-        memory = encoder_outputs[0]  # (batch, source, 2 * embedding_size)
-        if logits_at is not None:  # training, without a cache
-            use_cache = False
-        inputs = self._decoder_inputs(
-            memory, attention_mask, decoder_input_ids, labels, cache, use_cache
-        )
-        states = self.decoder(inputs.ids, memory, inputs.is_token, inputs.cache)
-        if logits_at is not None:
-            states = states[logits_at]
-        return scored(self, self.output(states), labels, inputs, memory, return_dict)
+    def predict(
+        self, ids: Tensor, encoded: Any, is_token: Tensor, cache: Any, **options: Any
+    ) -> tuple[Tensor, None]:
+        states = self.decoder(ids, encoded[0], is_token, cache)
+        logits_at = options["logits_at"]
+        return self.output(states if logits_at is None else states[logits_at]), None
 
 
 class _Encoder(nn.Module):
@@ -199,7 +155,7 @@ class _Encoder(nn.Module):
         states = self.widen(embedded)
         mask = None if bool(is_token.all()) else is_token.bool()
         for layer in self.layers:
-            states = layer(states, is_token=mask)
+            states = layer(states, mask)
         keys = self.narrow(states)
         if keys.requires_grad:  # scale the gradient (Gehring et al., 3.5)
             keys = keys.detach() + (keys - keys.detach()) * self.share

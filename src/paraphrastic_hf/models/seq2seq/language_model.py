@@ -17,8 +17,7 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
-from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
-from paraphrastic_hf.models.seq2seq.cache import takes_cache
+from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel, takes_cache
 
 
 @strict

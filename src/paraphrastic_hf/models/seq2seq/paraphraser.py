@@ -8,23 +8,23 @@ keeps the states and cells of the last step.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers.modeling_outputs import Seq2SeqLMOutput
+from transformers.utils import ModelOutput
 
 from paraphrastic_hf.layers.attention import AttentiveLSTM, BilinearAttention, State
 from paraphrastic_hf.layers.elementwise import dropout
+from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.layers.recurrent import initialize_cell
+from paraphrastic_hf.layers.recurrent import LSTM, initialize_cell, run_directions
 from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.models.base import check_positive
-from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel, scored
-from paraphrastic_hf.models.seq2seq.cache import takes_cache
-from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoder
+from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel
 
 
 @strict
@@ -58,6 +58,53 @@ class ParaphraserConfig(Seq2SeqConfig):
 
     def validate_sizes(self) -> None:
         check_positive(self, "vocab_size", "embedding_size", "hidden_size", "decoder_layers")
+
+
+@dataclass
+class SourceEncoding(ModelOutput):
+    """Encoded source and template. Generation repeats every field for each beam.
+
+    Attributes:
+        last_hidden_state: States of the source's tokens, (batch, source, hidden).
+        source_ids: Ids of the source, (batch, source), for copying.
+        template_states: States of the template's tokens, (batch, template, hidden), or None.
+    """
+
+    last_hidden_state: Tensor | None = None
+    source_ids: Tensor | None = None
+    template_states: Tensor | None = None
+
+
+class SourceEncoder(nn.Module):
+    """Bidirectional LSTM over a source, then a linear map (thesis, 6.3.1).
+
+    Example:
+        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
+        >>> encoder = SourceEncoder(ParaphraserConfig(**sizes))
+        >>> encoder(torch.tensor([[5, 6, 19]])).last_hidden_state.shape
+        torch.Size([1, 3, 8])
+    """
+
+    main_input_name = "input_ids"
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        size, self.dropout = config.hidden_size, config.dropout
+        self.table = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.cells = nn.ModuleList(LSTM(config.embedding_size, size) for _ in range(2))
+        self.narrow = Dense(2 * size, size)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
+    ) -> SourceEncoding:
+        """Return the states of the source's tokens, and the source's ids."""
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        is_token = mask.bool()
+        ids, lengths = input_ids[is_token], is_token.sum(1)
+        rows = dropout(self.table(ids), self.dropout, self.training)
+        both = run_directions(self.cells, rows, lengths)
+        source = input_ids.masked_fill(~is_token, 0)
+        return SourceEncoding(padded_from_flat(self.narrow(both), is_token), source, None)
 
 
 class ParaphraserModel(Seq2SeqModel):
@@ -123,67 +170,22 @@ class ParaphraserModel(Seq2SeqModel):
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.1 if module is self.encoder.table else 1.0)
 
-    @takes_cache
-    def forward(
+    def predict(
         self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: Any = None,
-        labels: Tensor | None = None,
-        cache: Any = None,
-        use_cache: bool | None = None,
-        template_ids: Tensor | None = None,
-        template_attention_mask: Tensor | None = None,
-        logits_at: Tensor | None = None,
-        targets: Tensor | None = None,
-        return_dict: bool | None = None,
-        **kwargs: Any,
-    ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Return the logits of the next token. A model that copies returns log probabilities.
-
-        Args:
-            input_ids: (batch, source) ids, padded on either side.
-            attention_mask: (batch, source), 1 for a token. All ones if None.
-            decoder_input_ids: (batch, seq) first tokens of the output. Derived from labels if None.
-            decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
-            encoder_outputs: Output of the encoder. Replaces `input_ids` and `template_ids`.
-            labels: (batch, seq) target tokens, -100 to ignore.
-            cache: Cache of earlier generation steps.
-            use_cache: Whether to return a cache.
-            template_ids: (batch, template) ids of a parse or template, for SCPN.
-            template_attention_mask: (batch, template), 1 for a token. All ones if None.
-            logits_at: (batch, seq) bool. In training, compute only these logits.
-            targets: (positions,) target tokens at `logits_at`. The output then has `loss` but no
-                `logits`, which saves time in a model that copies.
-            return_dict: Return a tuple if False.
-
-        Returns:
-            `logits`, (batch, seq, vocab), or (positions, vocab) with `logits_at`. With labels or
-            targets also `loss`, the mean cross-entropy in nats.
-
-        Raises:
-            ValueError: If the decoder has no input, or `template_ids` is missing.
-        """
-        if encoder_outputs is None:
-            assert input_ids is not None
-            encoder_outputs = self.encoder(
-                input_ids, attention_mask, template_ids, template_attention_mask
-            )
-        memory = encoder_outputs[0]  # (batch, source, hidden)
-        if logits_at is not None:  # training, without a cache
-            use_cache = False
-        inputs = self._decoder_inputs(
-            memory, attention_mask, decoder_input_ids, labels, cache, use_cache
-        )
-        is_token = inputs.is_token
-        words = dropout(self.encoder.table(inputs.ids), self.config.dropout, self.training)
-        states = self._write(
-            words, memory, is_token, encoder_outputs, template_attention_mask, inputs.cache
-        )
+        ids: Tensor,
+        encoded: Any,
+        is_token: Tensor,
+        cache: Any,
+        *,
+        logits_at: Tensor | None,
+        targets: Tensor | None,
+        template_mask: Tensor | None,
+    ) -> tuple[Tensor | None, Tensor | None]:
+        memory = encoded[0]  # (batch, source, hidden)
+        words = dropout(self.encoder.table(ids), self.config.dropout, self.training)
+        states = self._write(words, encoded, is_token, template_mask, cache)
         context, weights = self.attention(states, self.attention.keys(memory), memory, is_token)
-        source_ids = getattr(encoder_outputs, "source_ids", None)
+        source_ids = getattr(encoded, "source_ids", None)
         if logits_at is not None:
             rows = torch.nonzero(logits_at)[:, 0]
             states, context, words = states[logits_at], context[logits_at], words[logits_at]
@@ -193,27 +195,23 @@ class ParaphraserModel(Seq2SeqModel):
         narrow = dropout(self.combine(both), self.config.dropout, self.training)
         scores = self.output(narrow)
         gate = None if self.copy_gate is None else self.copy_gate(torch.cat([words, both], -1))
-        logits, loss = None, None
         if targets is not None:
-            loss = self._loss(scores, gate, weights, source_ids, targets.long())
-        else:
-            logits = scores
-            if gate is not None:
-                assert source_ids is not None
-                logits = _mixed(scores, gate, weights, source_ids)
-        return scored(self, logits, labels, inputs, memory, return_dict, loss)
+            return None, self._loss(scores, gate, weights, source_ids, targets.long())
+        if gate is None:
+            return scores, None
+        assert source_ids is not None
+        return _mixed(scores, gate, weights, source_ids), None
 
     def _write(
         self,
         words: Tensor,
-        memory: Tensor,
+        encoded: Any,
         is_token: Tensor,
-        encoding: Any,
         template_mask: Tensor | None,
         cache: Any,
     ) -> Tensor:
         """Return the decoder's states, (batch, seq, hidden), after those in the cache."""
-        template = getattr(encoding, "template_states", None)
+        template = getattr(encoded, "template_states", None)
         is_template = None
         if self.reads_template:
             if template is None:
@@ -224,7 +222,7 @@ class ParaphraserModel(Seq2SeqModel):
             if template_mask is None:
                 template_mask = template.new_ones(template.shape[:2])
             is_template = template_mask.bool()
-        start = self._start(memory, is_token, cache)
+        start = self._start(encoded[0], is_token, cache)
         if cache is None:
             return self.decoder(words, start, template, is_template)[0]  # type: ignore[no-any-return]
         found = []

@@ -16,10 +16,14 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.layers.recurrent import LSTM
+from paraphrastic_hf.layers.recurrent import LSTM, run_directions
 from paraphrastic_hf.models.base import check_choices, check_positive
-from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
-from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoder, SourceEncoding, read_packed
+from paraphrastic_hf.models.seq2seq.paraphraser import (
+    ParaphraserConfig,
+    ParaphraserModel,
+    SourceEncoder,
+    SourceEncoding,
+)
 
 WRITES = ("sentence", "parse")
 TEMPLATES = ("parse", "template", "none")
@@ -139,5 +143,5 @@ class TemplateEncoder(SourceEncoder):
             )
         is_token = torch.ones_like(template_ids).bool() if mask is None else mask.bool()
         rows = self.template_table(template_ids[is_token])
-        states = read_packed(self.template_cell, rows, is_token.sum(1), backward=False)
+        states = run_directions([self.template_cell], rows, is_token.sum(1))
         return padded_from_flat(self.widen(states), is_token)

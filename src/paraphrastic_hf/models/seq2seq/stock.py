@@ -13,7 +13,11 @@ from torch import Tensor, nn
 from transformers import (
     AttentionInterface,
     AttentionMaskInterface,
+    BartConfig,
+    BartForConditionalGeneration,
     GenerationConfig,
+    MarianConfig,
+    MarianMTModel,
     PreTrainedConfig,
 )
 from transformers.masking_utils import sdpa_mask
@@ -121,4 +125,97 @@ def generation_settings(config: PreTrainedConfig) -> GenerationConfig:
         decoder_start_token_id=config.decoder_start_token_id,
         eos_token_id=config.eos_token_id,
         bad_words_ids=[[config.pad_token_id]],
+    )
+
+
+class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
+    """Marian (Junczys-Dowmunt et al., 2018), with faster matrix products and dropout.
+
+    Saved models are stock `MarianMTModel`, which CTranslate2 can convert. The last row of the table
+    is padding, a zero vector, and every translation starts from it. Training computes no logit for
+    it.
+
+    Example:
+        >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+        >>> model = TrainedMarian(marian_config(20, 19, d_model=8, **heads))
+        >>> type(model.stock()).__name__
+        'MarianMTModel'
+    """
+
+    stock_class: ClassVar[type] = MarianMTModel
+    scores_padding: ClassVar[bool] = False
+
+    def __init__(self, config: MarianConfig) -> None:
+        super().__init__(config)
+        for layer in (*self.model.encoder.layers, *self.model.decoder.layers):
+            parts = (layer.self_attn, getattr(layer, "encoder_attn", None))
+            for dense in (layer.fc2, *(part.out_proj for part in parts if part is not None)):
+                dense.dropout = config.dropout
+            layer.dropout = 0.0  # `FastLinear` applies the dropout
+
+
+def marian_config(tokens: int, end: int, **sizes: Any) -> MarianConfig:
+    """Return the configuration of a Marian for a tokenizer of this package.
+
+    Args:
+        tokens: Size of the tokenizer. The model appends padding.
+        end: Id of the end mark.
+        **sizes: As in `MarianConfig`.
+
+    Example:
+        >>> config = marian_config(20, 19)
+        >>> config.vocab_size, config.pad_token_id, config.decoder_start_token_id
+        (21, 20, 20)
+    """
+    return MarianConfig(
+        vocab_size=tokens + 1,
+        pad_token_id=tokens,
+        decoder_start_token_id=tokens,
+        eos_token_id=end,
+        forced_eos_token_id=None,
+        activation_function="relu",
+        scale_embedding=True,
+        **sizes,
+    )
+
+
+class TrainedBart(TrainedStock, BartForConditionalGeneration):  # type: ignore[misc]
+    """BART (Lewis et al., 2020) for syntactically controlled paraphrases (AESOP; Sun et al., 2021).
+
+    Saved models are stock `BartForConditionalGeneration`.
+
+    Example:
+        >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+        >>> model = TrainedBart(bart_config(20, 19, d_model=8, **heads))
+        >>> type(model.stock()).__name__
+        'BartForConditionalGeneration'
+    """
+
+    stock_class: ClassVar[type] = BartForConditionalGeneration
+
+
+def bart_config(tokens: int, end: int, **sizes: Any) -> BartConfig:
+    """Return the configuration of a BART for a tokenizer of this package.
+
+    Args:
+        tokens: Size of the tokenizer. Entry 0 is padding.
+        end: Id of the end mark, which is also the decoder's first input.
+        **sizes: As in `BartConfig`.
+
+    Example:
+        >>> config = bart_config(20, 19)
+        >>> config.vocab_size, config.pad_token_id, config.decoder_start_token_id
+        (20, 0, 19)
+    """
+    return BartConfig(
+        vocab_size=tokens,
+        pad_token_id=0,
+        bos_token_id=None,
+        decoder_start_token_id=end,
+        eos_token_id=end,
+        forced_bos_token_id=None,
+        forced_eos_token_id=None,
+        activation_function="gelu",
+        scale_embedding=True,
+        **sizes,
     )

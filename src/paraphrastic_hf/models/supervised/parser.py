@@ -7,7 +7,7 @@
 
 A span's label is a phrase label, a chain of phrase labels over the same words (`S+VP`), or none.
 The tree maximizes the sum of log p(best label) - log p(none) over its spans
-(`predictors/parse.py`).
+(`predictors/parser.py`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from transformers.utils import ModelOutput
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.layers.recurrent import LSTM
+from paraphrastic_hf.layers.recurrent import LSTM, run_directions
 from paraphrastic_hf.models.base import NO_LABEL, check_positive
-from paraphrastic_hf.models.encoders.recurrent import run_directions
 from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel, complete_batch
 
 NO_PHRASE = ""  # the first span label
@@ -188,7 +187,7 @@ class ParserModel(WordsModel):
         for number, layer in enumerate(self.layers):
             states = self._dropped(states) if number else states
             assert isinstance(layer, nn.ModuleList)
-            states = run_directions(layer, states, lengths + 2, "concatenate", None)
+            states = run_directions(layer, states, lengths + 2)
         return states
 
     def _places(self, states: Tensor, lengths: Tensor) -> Tensor:

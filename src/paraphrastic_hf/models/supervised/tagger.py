@@ -19,9 +19,8 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from paraphrastic_hf.layers.elementwise import ACTIVATIONS, dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.layers.recurrent import PeepholeLSTM
+from paraphrastic_hf.layers.recurrent import PeepholeLSTM, run_directions
 from paraphrastic_hf.models.base import NO_LABEL, check_choices
-from paraphrastic_hf.models.encoders.recurrent import run_directions
 from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel, complete_batch
 
 

@@ -30,11 +30,11 @@ from paraphrastic_hf.training.data.megabatch import (
     split,
 )
 from paraphrastic_hf.training.data.scramble import scramble, swap_keys
-from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.engine.loop import Losses, Objective
 from paraphrastic_hf.training.engine.penalty import Penalty
 
 
-class ContrastiveObjective:
+class ContrastiveObjective(Objective):
     """Margin loss (thesis, 3.1.3, 4.4, 5.1.1), InfoNCE or both, on sentence pairs.
 
     Randomness depends only on seed and epoch or step, so a resumed run repeats it.

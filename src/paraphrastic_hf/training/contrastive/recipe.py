@@ -19,9 +19,6 @@ HINGES = ("two_sided", "one_sided")
 
 @dataclass(frozen=True)
 class ContrastiveTraining(OptimizationArguments):
-    epochs: int = argument(
-        10, help="passes over the data (0: save the untrained model)", at_least=0, at_most=1_000_000
-    )
     batch_size: int = argument(
         128, help="number of pairs per mini-batch (value of the at-scale release)", at_least=1
     )

@@ -9,6 +9,7 @@ import numpy as np
 from accelerate import Accelerator
 
 from paraphrastic_hf.training.data.batching import plan_steps
+from paraphrastic_hf.training.engine.loop import Objective
 from paraphrastic_hf.training.engine.recipe import TokenBatchArguments
 
 Arguments = TypeVar("Arguments", bound=TokenBatchArguments)
@@ -28,7 +29,7 @@ class Share:
     size: int
 
 
-class TokenBatchObjective(Generic[Arguments]):
+class TokenBatchObjective(Objective, Generic[Arguments]):
     """Base of objectives whose steps consist of batches of similar lengths.
 
     Args:

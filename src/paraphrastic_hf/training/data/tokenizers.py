@@ -21,11 +21,16 @@ from paraphrastic_hf.training.encoder.settings import EncoderArguments, Tokenize
 from paraphrastic_hf.training.encoder.start import load_start
 
 logger = logging.getLogger(__name__)
-TOKENIZERS: dict[str, type] = {
+TOKENIZERS: dict[str, Any] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
     "char_ngram": CharNgramTokenizer,
     "char": CharTokenizer,
+}
+KEYS = ("vocab_size", "hard_vocab_limit", "lowercase", "keep_unknown")
+OWN_KEYS = {
+    "sentencepiece": ("character_coverage", "input_sentence_size"),
+    "char_ngram": ("orders", "padding_mode", "spans_spaces", "min_count", "most_per_order"),
 }
 SAMPLE = 20_000  # maximum number of lines to check for characters without a piece
 MANY = 0.05  # share of lines with such characters that triggers a warning
@@ -60,38 +65,14 @@ def train_tokenizer(
     """Train a recipe's tokenizer on lines of text, or load the tokenizer of `from_model`."""
     if arguments.from_model is not None:
         return given_tokenizer(arguments, data_root)
-    shared: dict[str, Any] = {
-        "vocab_size": arguments.vocab_size,
-        "hard_vocab_limit": arguments.hard_vocab_limit,
-        "lowercase": arguments.lowercase,
-        "keep_unknown": arguments.keep_unknown,
-    }
-    tokenizer: TextTokenizer
+    keys = (*KEYS, *OWN_KEYS.get(arguments.kind, ()))
+    options: dict[str, Any] = {key: getattr(arguments, key) for key in keys}
+    sample: list[str] = []
     if arguments.kind == "sentencepiece":
-        sample: list[str] = []
-        tokenizer = SubwordTokenizer.train(
-            _sampled(lines, sample),
-            **shared,
-            character_coverage=arguments.character_coverage,
-            input_sentence_size=arguments.input_sentence_size,
-            seed=seed % 2**32,
-        )
-        if not arguments.keep_unknown:
-            _warn_of_dropped_characters(tokenizer, sample)
-    elif arguments.kind == "word":
-        tokenizer = WordTokenizer.train(lines, **shared)
-    elif arguments.kind == "char":
-        tokenizer = CharTokenizer.train(lines, **shared)
-    else:
-        tokenizer = CharNgramTokenizer.train(
-            lines,
-            **shared,
-            orders=arguments.orders,
-            padding_mode=arguments.padding_mode,
-            spans_spaces=arguments.spans_spaces,
-            min_count=arguments.min_count,
-            most_per_order=arguments.most_per_order,
-        )
+        lines, options["seed"] = _sampled(lines, sample), seed % 2**32
+    tokenizer: Any = TOKENIZERS[arguments.kind].train(lines, **options)
+    if arguments.kind == "sentencepiece" and not arguments.keep_unknown:
+        _warn_of_dropped_characters(tokenizer, sample)
     if tokenizer.vocab_size < arguments.vocab_size:
         logger.warning(
             "The text supports only %s of the %s requested vocabulary entries.",

@@ -21,7 +21,7 @@ from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.corpus import read_columns, seen_in_epoch, size_of_epoch
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
-from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.engine.loop import Losses, Objective
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _sides_read(
     return chosen
 
 
-class DistillationObjective:
+class DistillationObjective(Objective):
     """Cosine distance between an encoder's vectors and teacher vectors, with an optional hinge.
 
     The order of an epoch depends only on seed and epoch, so a resumed run repeats it.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -66,7 +65,10 @@ def check_encoders(recipe: EncoderRecipe) -> None:
             raise RecipeError(
                 "tokenizer.apart requires a single tokenizer. Remove apart from all parts"
             )
-        _mixed_config(configs, recipe.combine)
+        try:
+            MixedConfig.of(configs, recipe.combine)
+        except StrictDataclassError as error:
+            raise RecipeError(f"parts: {error.__cause__ or error}") from error
 
 
 def _check_finish(recipe: EncoderRecipe) -> None:
@@ -126,10 +128,7 @@ def build_model(
         build_encoder(encoder.model, part, data_root)
         for encoder, part in zip(recipe.parts, tokenizer.parts, strict=True)
     ]
-    model = MixedModel(_mixed_config([part.config for part in parts], recipe.combine))
-    for ours, part in zip(model.parts, parts, strict=True):
-        ours.load_state_dict(part.state_dict())
-    return model
+    return MixedModel.of(parts, recipe.combine)
 
 
 def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig:
@@ -185,13 +184,6 @@ def _check_tokenizer(encoder: EncoderArguments) -> None:
             "ignores word order. Remove tokenizer.marks, or set model.kind to "
             f"{', '.join(readers)}"
         )
-
-
-def _mixed_config(configs: Sequence[PreTrainedConfig], combine: str) -> MixedConfig:
-    try:
-        return MixedConfig.of(configs, combine)
-    except StrictDataclassError as error:
-        raise RecipeError(f"parts: {error.__cause__ or error}") from error
 
 
 def build_encoder(

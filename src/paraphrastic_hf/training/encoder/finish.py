@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,38 +14,24 @@ from paraphrastic_hf.encoders.merged import merged_table
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
-
-
-class SentenceCorpus(Protocol):
-    """Fields of a training corpus that `finish` reads."""
-
-    @property
-    def sentences(self) -> Ragged:
-        """Token ids of all sentences."""
-
-    @property
-    def language(self) -> np.ndarray:
-        """Language index of each sentence, (N,)."""
-
-    @property
-    def languages(self) -> list[str]:
-        """Language names, by index."""
 
 
 def finish(
     model: SentenceEncoderModel,
     tokenizer: TextTokenizer,
-    corpus: SentenceCorpus,
+    corpus: Any,
     recipe: EncoderRecipe,
     others: Sequence[np.ndarray] = (),
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
     """Apply the recipe's `finish` section. Return the model and tokenizer to save.
 
-    Models that do not average are returned unchanged. `others` are the tables of the runs in
-    `finish.merge_with`, (vocab, dim) each.
+    Models that do not average are returned unchanged.
+
+    Args:
+        corpus: Training corpus with the attributes `sentences`, `language` and `languages`.
+        others: Tables of the runs in `finish.merge_with`, (vocab, dim) each.
     """
     asked = recipe.finish
     if not isinstance(model, AveragingModel):

@@ -15,7 +15,7 @@ from paraphrastic_hf.training.data.held_out import HeldOut, hold_out, write_held
 from paraphrastic_hf.training.data.sources import SourcePairs, check_sources, read_sources
 from paraphrastic_hf.training.data.tokenizers import given_tokenizer
 from paraphrastic_hf.training.encoder.build import build_model, check_encoders, check_start
-from paraphrastic_hf.training.encoder.finish import SentenceCorpus, finish
+from paraphrastic_hf.training.encoder.finish import finish
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.encoder.start import encoder_from_start, load_start, resolve_vectors
 from paraphrastic_hf.training.kinds import Context
@@ -88,7 +88,7 @@ class EncoderRun(Generic[AnyRecipe]):
         )
 
     def save_finished(
-        self, model: SentenceEncoderModel, corpus: SentenceCorpus, output: Path
+        self, model: SentenceEncoderModel, corpus: Any, output: Path
     ) -> dict[str, Any]:
         """Apply the section `finish`, write the model, and return values for `run.json`."""
         recipe = self.recipe

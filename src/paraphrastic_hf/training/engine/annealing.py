@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from paraphrastic_hf.training.seq2seq.recipe import AnnealedArguments
 
@@ -66,15 +65,3 @@ class Annealing:
     @property
     def is_over(self) -> bool:
         return self.factor is not None and self.rate * self.share < self.least
-
-
-class AnnealedObjective:
-    """Base of objectives with an annealed learning rate. Checkpoints save its state."""
-
-    annealing: Annealing
-
-    def state(self) -> dict[str, Any]:
-        return {"share": self.annealing.share, "best": self.annealing.best}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.annealing.share, self.annealing.best = state["share"], state["best"]

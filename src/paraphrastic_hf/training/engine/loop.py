@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -20,7 +20,7 @@ from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 from paraphrastic_hf.evaluation.measures.judged import Resampled, weighted_p_value
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.data.batching import Step
-from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
+from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.checkpoint import (
     load_latest,
     load_weights,
@@ -96,51 +96,52 @@ class Evaluation(float):
         )
 
 
-class Objective(Protocol):
-    """Batches and loss of a kind of training. Epochs count from 0.
+class Objective:
+    """Base of objectives: batches and loss of a kind of training. Epochs count from 0.
 
     Randomness must depend only on the seed and the epoch or step, because no random state is saved.
     """
 
+    annealing: Annealing | None = None  # of the learning rate
+
     def examples(self, epoch: int) -> int:
         """Return the number of examples in an epoch."""
+        raise NotImplementedError
 
     def steps(self, epoch: int) -> int:
         """Return the approximate number of steps in an epoch, for learning-rate schedules."""
+        raise NotImplementedError
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """Yield steps of an epoch.
 
         The training loop writes checkpoints only after it has done all yielded steps.
         """
+        raise NotImplementedError
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
         """Return the loss of one batch. The loss of a step is the sum over its batches.
 
-        `model` is wrapped by Accelerate, or the result of `as_forward`.
+        `model` is the result of `as_forward`, wrapped by Accelerate.
         """
+        raise NotImplementedError
 
-
-@runtime_checkable
-class Stateful(Protocol):
-    """Objective with a state that checkpoints save."""
-
-    def state(self) -> dict[str, Any]:
-        """Return the state as JSON values."""
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Resume from `state`."""
-
-
-@runtime_checkable
-class ByMethod(Protocol):
-    """Objective that calls a method of the model other than `forward`."""
-
-    def as_forward(self, model: Any) -> nn.Module:
-        """Return a module for `loss` whose `forward` calls this method of the model.
+    def as_forward(self, model: Any) -> Any:
+        """Return a module for `loss` whose `forward` calls the method of the model that is needed.
 
         Accelerate averages gradients over processes only for calls of `forward`.
         """
+        return model
+
+    def state(self) -> dict[str, Any]:
+        """Return the state that checkpoints save, as JSON values."""
+        known = self.annealing
+        return {} if known is None else {"share": known.share, "best": known.best}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume from `state`."""
+        if self.annealing is not None:
+            self.annealing.share, self.annealing.best = state["share"], state["best"]
 
 
 class TrainingLoop:
@@ -195,18 +196,15 @@ class TrainingLoop:
 
     def train(self, objective: Objective) -> Progress:
         """Train to the end, and load the weights with the best score, or keep the last weights."""
-        if isinstance(objective, AnnealedObjective):
-            self._annealing = objective.annealing
-        wrapped: nn.Module = self.model
-        if isinstance(objective, ByMethod):
-            wrapped = objective.as_forward(self.model)
+        self._annealing = objective.annealing
+        wrapped: nn.Module = objective.as_forward(self.model)
         if self._is_distributed:
             wrapped = self.accelerator.prepare_model(wrapped)
             # Accelerate wraps `forward` in autocast, which evaluation must not use.
             for name in ("forward", "_original_forward"):
                 self.model.__dict__.pop(name, None)
         self.model.train()
-        if isinstance(objective, Stateful) and self._objective_state is not None:
+        if self._objective_state is not None:
             objective.restore(self._objective_state)
         at, epochs = self.progress, self.training.epochs
         all_steps = sum(map(objective.steps, range(epochs)))
@@ -389,8 +387,8 @@ class TrainingLoop:
     def _write_checkpoint(self, objective: Objective, log: TrainingLog, *, is_due: bool) -> None:
         at, root = self.progress, self.directory / "checkpoints"
         state = {"progress": dataclasses.asdict(at), "log": log.state}
-        if isinstance(objective, Stateful):
-            state["objective"] = objective.state()
+        if kept := objective.state():
+            state["objective"] = kept
         keep = self.run_arguments.keep_checkpoints
         save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due)
 

@@ -1,12 +1,29 @@
-"""L2 penalties on the parameters of a sentence encoder (thesis, 3.1.3, 3.7.1)."""
+"""L2 penalties on the parameters of a sentence encoder.
+
+    lambda_w ||W_initial - W||^2 + lambda_c ||W_c||^2      (thesis, 3.1.3)
+    lambda_all ||theta||^2                                 (thesis, 3.7.1)
+
+W is the word embedding table, W_c the other parameters, theta all parameters. Only the table rows
+of the current batch are penalized. The factor 1/2 of the released code is left out.
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from paraphrastic_hf.losses.regularization import distance_to_start
+from paraphrastic_hf.layers.embedding import lookup
 from paraphrastic_hf.models.base import SentenceEncoderModel
+
+
+def distance_to_start(table: Tensor, start: Tensor | None, ids: Tensor) -> Tensor:
+    """Return the squared distance of the table rows `ids` from their initial values, a scalar.
+
+    `start` is the table before training, (vocab, dim), or None for zeros. Repeated ids count once.
+    """
+    rows = torch.unique(ids)
+    used = lookup(table, rows)
+    return (used if start is None else used - start[rows]).square().sum()
 
 
 class Penalty:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from paraphrastic_hf.config.recipe import argument
@@ -148,7 +149,9 @@ class DataArguments:
 class OptimizationArguments:
     """Batches, optimizer, learning rate and precision."""
 
-    epochs: int = argument(10, help="passes over the data", at_least=0, at_most=1_000_000)
+    epochs: int = argument(
+        10, help="passes over the data (0: save the untrained model)", at_least=0, at_most=1_000_000
+    )
     steps: int | None = argument(
         None,
         help="maximum number of optimizer steps (default: no limit besides epochs)",
@@ -274,16 +277,18 @@ def seed_argument() -> Any:
     return argument(1, help="random seed", at_least=0, below=2**32)
 
 
-def refuse_keys_of_others(
-    section: str, arguments: Any, owners: Mapping[str, Sequence[str]]
-) -> None:
-    """Raise an error if a section sets a key of another kind. `owners`: the keys of each kind."""
-    for name in sorted({name for names in owners.values() for name in names}):
-        kinds = [kind for kind, names in owners.items() if name in names]
-        if arguments.kind not in kinds and getattr(arguments, name) is not None:
+def refuse_keys_of_others(recipe: Any, owners: Mapping[str, Sequence[str]], of: str) -> None:
+    """Raise an error if a recipe sets a key that belongs to other kinds.
+
+    Args:
+        owners: Kinds that each dotted key applies to.
+        of: Dotted key of the kind, such as `model.kind`.
+    """
+    kind = attrgetter(of)(recipe)
+    for key, kinds in owners.items():
+        if kind not in kinds and attrgetter(key)(recipe) not in (None, []):
             raise RecipeError(
-                f"{section}.{name} applies to {section}.kind {' and '.join(kinds)}, not to "
-                f"{arguments.kind}. Remove {section}.{name}."
+                f"{key} applies to {of} {' and '.join(kinds)}, not to {kind}. Remove {key}."
             )
 
 

@@ -22,7 +22,7 @@ from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.io.files import WEIGHTS, content_hash, write_json
 from paraphrastic_hf.io.locks import locked
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.training.data.sources import check_datasets
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop

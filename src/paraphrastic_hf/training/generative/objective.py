@@ -135,7 +135,6 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
             turns.add(self._step_loss)
 
     def state(self) -> dict[str, Any]:
-        """Return the state of aggressive training."""
         return self.aggression.state()
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -171,7 +170,6 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return losses
 
     def as_forward(self, model: LatentModel) -> nn.Module:
-        """Return a module whose `forward` is `pair_terms` of the model."""
         return _PairTermsModule(model)
 
     def kl_weight(self, step: int) -> float:

@@ -134,14 +134,6 @@ class LatentArguments:
 
 @dataclass(frozen=True)
 class GenerativeTraining(TokenBatchArguments):
-    epochs: int = argument(20, help="passes over the data", at_least=0, at_most=1_000_000)
-    learning_rate: float = argument(5e-4, help="learning rate at the end of warm-up", above=0)
-    betas: list[float] = argument(
-        [0.9, 0.98],
-        help="adam: decay rates of the first and second moment estimates",
-        at_least=0,
-        below=1,
-    )
     label_smoothing: float = argument(
         0.1,
         help="label smoothing of translation, not of reconstruction (released code)",
@@ -228,7 +220,13 @@ class GenerativeRecipe:
     )
     model: LatentArguments = argument(LatentArguments(), help="generative model")
     training: GenerativeTraining = argument(
-        GenerativeTraining(schedule="inverse_root", warmup_steps=4000),
+        GenerativeTraining(
+            epochs=20,
+            learning_rate=5e-4,
+            betas=[0.9, 0.98],
+            schedule="inverse_root",
+            warmup_steps=4000,
+        ),
         help="objective and optimization",
     )
     start: str | None = argument(

@@ -10,7 +10,7 @@ import torch
 
 from paraphrastic_hf.generation.search import encoded_by, mean_log_probabilities, padded, rows_of
 from paraphrastic_hf.metrics.costs import Cost, make_cost
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.training.minimum_risk.candidates import CandidateLists, CandidateMaker
 from paraphrastic_hf.training.minimum_risk.objective import Translations, list_risks
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
@@ -46,7 +46,10 @@ class RiskDiagnostics:
         sources, targets = self.pairs.lists(numbers)
         references = self.pairs.references(numbers)
         lists = self.maker.make(sources, references, targets, SEED)
-        texts = self._texts(lists)
+        decode, ends = self.maker.translator.decode, np.cumsum([0, *lists.counts])
+        texts = [
+            [decode(lists.ids[row].tolist()) for row in range(*span)] for span in pairwise(ends)
+        ]
         sums = self._log_probabilities(sources, lists)
         figures = {"candidates": float(lists.counts.mean())}
         costs = {"": lists.costs}
@@ -59,16 +62,6 @@ class RiskDiagnostics:
             figures[f"expected_cost{name}"] = 100 * float(risks.double()[is_list].mean())
             figures[f"first{name}"] = 100 * float(priced.costs[firsts].mean())
         return figures
-
-    def _texts(self, lists: CandidateLists) -> list[list[str]]:
-        tokenizer = self.maker.translator.tokenizer
-        flat = tokenizer.batch_decode(
-            [lists.ids[row].tolist() for row in range(len(lists.ids))],
-            skip_special_tokens=True,
-            clean_up_tokenization_spaces=False,
-        )
-        ends = np.cumsum([0, *lists.counts])
-        return [[text.strip() for text in flat[first:last]] for first, last in pairwise(ends)]
 
     @torch.no_grad()
     def _log_probabilities(self, sources: list[list[int]], lists: CandidateLists) -> torch.Tensor:

@@ -24,7 +24,7 @@ from paraphrastic_hf.io.files import WEIGHTS, open_to_readers, remove
 from paraphrastic_hf.io.pairs import Pair
 from paraphrastic_hf.metrics.costs import SEMANTIC, make_cost
 from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import (
     has_columns,

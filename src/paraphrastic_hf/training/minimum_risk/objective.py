@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.generation.search import encoded_by, padded, rows_of
 from paraphrastic_hf.losses.likelihood import log_likelihoods
-from paraphrastic_hf.losses.minimum_risk import expected_cost, list_scores, minimum_risk_parts
+from paraphrastic_hf.losses.minimum_risk import expected_cost, list_scores
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
-from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
+from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.loop import Losses
 from paraphrastic_hf.training.minimum_risk.candidates import (
     CandidateCache,
@@ -82,7 +82,7 @@ class RiskBatch:
     pairs: float
 
 
-class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTraining]):
+class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
     """Objective of minimum risk training. `cache` stores candidates on disk."""
 
     def __init__(
@@ -147,8 +147,10 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
             of_row = torch.repeat_interleave(theirs.sum(1))
             sums = sums.index_add(0, of_row, found)
             risk = args.cost_scale * list_risks(sums, lists, args.probability).mean()
-        terms = minimum_risk_parts(likelihood * batch.tokens, risk * batch.pairs, args.gamma)
-        return Losses.of(dict(zip(("likelihood", "risk"), terms, strict=True)))
+        likelihood = args.gamma * (likelihood * batch.tokens)
+        return Losses.of(
+            {"likelihood": likelihood, "risk": (1 - args.gamma) * (risk * batch.pairs)}
+        )
 
     def _decode(
         self,

@@ -153,13 +153,6 @@ class MinimumRiskTraining(AnnealedArguments):
         "(released code)",
         at_least=1,
     )
-    learning_rate: float = argument(1e-4, help="learning rate at the end of warm-up", above=0)
-    clip: float = argument(
-        1.0,
-        help="maximum norm of the gradient of all parameters. A larger gradient is scaled down (0: "
-        "no clipping)",
-        at_least=0,
-    )
     gamma: float = argument(
         0.3,
         help="weight of the likelihood of the references. The risk has weight 1 - training.gamma "
@@ -183,13 +176,6 @@ class MinimumRiskTraining(AnnealedArguments):
 
 @dataclass(frozen=True)
 class MinimumRiskRunArguments(RunArguments):
-    evaluate_every: int = argument(
-        200,
-        help="number of steps between evaluations. Every epoch also ends with an evaluation",
-        at_least=1,
-    )
-    checkpoint_every: int = argument(200, help="number of steps between checkpoints", at_least=1)
-    log_every: int = argument(20, help="number of steps between log lines", at_least=1)
     development: str = argument(
         "expected_cost",
         help="score that selects the checkpoint. expected_cost: expected cost on held-out pairs. "
@@ -225,10 +211,11 @@ class MinimumRiskRecipe:
     candidates: CandidateArguments = argument(CandidateArguments(), help="candidate translations")
     cost: CostArguments = argument(CostArguments(), help="cost of a candidate")
     training: MinimumRiskTraining = argument(
-        MinimumRiskTraining(), help="objective and optimization"
+        MinimumRiskTraining(learning_rate=1e-4, clip=1.0), help="objective and optimization"
     )
     run: MinimumRiskRunArguments = argument(
-        MinimumRiskRunArguments(), help="checkpoints, logs and model selection"
+        MinimumRiskRunArguments(evaluate_every=200, checkpoint_every=200, log_every=20),
+        help="checkpoints, logs and model selection",
     )
     seed: int = seed_argument()
 

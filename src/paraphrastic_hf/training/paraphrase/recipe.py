@@ -30,9 +30,14 @@ from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments, check_cho
 
 SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
 SCPN, PARAPHRASER, STOCK = "scpn", "paraphraser", ("marian", "bart")
-RECURRENT = ("embedding_size", "template_embedding_size", "template_hidden_size", "copy")
-TRANSFORMER = ("encoder_layers", "heads", "feed_forward", "positions")
-OF_KIND = {SCPN: RECURRENT, PARAPHRASER: ("embedding_size",), **dict.fromkeys(STOCK, TRANSFORMER)}
+OWNERS = {
+    "model.embedding_size": (SCPN, PARAPHRASER),
+    **{
+        f"model.{key}": (SCPN,)
+        for key in ("template_embedding_size", "template_hidden_size", "copy")
+    },
+    **{f"model.{key}": STOCK for key in ("encoder_layers", "heads", "feed_forward", "positions")},
+}
 
 
 @dataclass(frozen=True)
@@ -143,18 +148,6 @@ class ParaphraserArguments:
 
 
 @dataclass(frozen=True)
-class ParaphraseTraining(AveragedArguments):
-    epochs: int = argument(15, help="passes over the data", at_least=0)
-    label_smoothing: float = argument(
-        0.0,
-        help="label smoothing: share of the target probability that is spread evenly over the "
-        "vocabulary",
-        at_least=0,
-        below=1,
-    )
-
-
-@dataclass(frozen=True)
 class ParaphraseRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
@@ -178,8 +171,9 @@ class ParaphraseRecipe:
         help="tokenizer of sentences (tokenizer.marks must be end). Parses have a fixed tokenizer",
     )
     model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
-    training: ParaphraseTraining = argument(
-        ParaphraseTraining(learning_rate=5e-5, batch_size=64), help="objective and optimization"
+    training: AveragedArguments = argument(
+        AveragedArguments(epochs=15, learning_rate=5e-5, batch_size=64, label_smoothing=0.0),
+        help="objective and optimization",
     )
     run: ParaphraseRunArguments = argument(
         ParaphraseRunArguments(), help="checkpoints, logs and model selection"
@@ -190,7 +184,7 @@ class ParaphraseRecipe:
         check_recipe(self)
         check_marks(self.tokenizer, "end", "a paraphrase needs an end token")
         model, training, run = self.model, self.training, self.run
-        refuse_keys_of_others("model", model, OF_KIND)
+        refuse_keys_of_others(self, OWNERS, "model.kind")
         is_plain = model.kind == PARAPHRASER
         if is_plain and (model.template, model.writes) != (NONE, SENTENCE):
             raise must_be(

@@ -13,9 +13,14 @@ from paraphrastic_hf.encoders.storage.directory import TRANSLATION, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.generation.likelihood import perplexity_of
-from paraphrastic_hf.models.seq2seq.bart import TrainedBart, bart_config
-from paraphrastic_hf.models.seq2seq.marian import TrainedMarian, marian_config
-from paraphrastic_hf.models.seq2seq.stock import TrainedStock, generation_settings
+from paraphrastic_hf.models.seq2seq.stock import (
+    TrainedBart,
+    TrainedMarian,
+    TrainedStock,
+    bart_config,
+    generation_settings,
+    marian_config,
+)
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.engine.checkpoint import load_average, weights_of

@@ -18,7 +18,7 @@ from paraphrastic_hf.encoders.storage.directory import (
 )
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.encoders.mixed import MixedModel
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.parser import ParserModel
 from paraphrastic_hf.models.supervised.tagger import TaggerModel
@@ -110,11 +110,7 @@ class Supervised:
             build_encoder(part.model, part_tokenizer, self.data_root)
             for part, part_tokenizer in zip(recipe.parts, tokenizer.parts[1:], strict=True)
         ]
-        parts = [encoder, *made]
-        model = MixedModel(MixedConfig.of([part.config for part in parts], "concatenate"))  # type: ignore[misc]
-        for ours, part in zip(model.parts, parts, strict=True):
-            ours.load_state_dict(part.state_dict())
-        return model
+        return MixedModel.of([encoder, *made], "concatenate")
 
     def objective(self, model: SupervisedModel, accelerator: Accelerator) -> SupervisedObjective:
         return SupervisedObjective(

@@ -15,7 +15,7 @@ from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.scramble import scramble
-from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.engine.loop import Losses, Objective
 from paraphrastic_hf.training.engine.penalty import Penalty
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from paraphrastic_hf.training.supervised.tasks import Examples
@@ -37,7 +37,7 @@ class Batch:
     weight: float
 
 
-class SupervisedObjective:
+class SupervisedObjective(Objective):
     """Loss of a supervised task, with one mini-batch per step.
 
     Randomness depends only on seed and epoch or step, so a resumed run repeats it.

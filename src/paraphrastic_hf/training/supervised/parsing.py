@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.corpora.load import find_source
@@ -21,16 +18,14 @@ from paraphrastic_hf.evaluation.measures.judged import Judged, Resampled
 from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
-from paraphrastic_hf.predictors.parse import predict_trees
-from paraphrastic_hf.predictors.tagger import tensors
+from paraphrastic_hf.predictors.parser import predict_trees
 from paraphrastic_hf.syntax.parse_tree import Tree
-from paraphrastic_hf.syntax.spans import SpanTree, spans_of
+from paraphrastic_hf.syntax.spans import spans_of
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.text.sentences import Sentences
 from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 from paraphrastic_hf.training.engine.recipe import DatasetArguments
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
+from paraphrastic_hf.training.supervised.tagging import WordExamples, WordTask
 
 MAX_TRAINING_WORDS = 80  # the number of spans is quadratic. 33 sentences are longer
 WINDOW = 50  # number of batches whose sentences are sorted by length together
@@ -38,24 +33,14 @@ RAREST_CHAIN = 2  # minimum number of occurrences of a span label in training
 
 
 @dataclass(frozen=True)
-class TreeExamples:
+class TreeExamples(WordExamples):
     """The parsed sentences of a split.
 
     Attributes:
-        corpus: Tokenized words of the trees.
-        tags: Indices of the gold tags, -100 for a tag that does not occur in training.
         phrases: Start, end and label index of the phrases of each sentence, (phrases, 3).
-        max_length: Maximum number of tokens per word. Longer words are truncated.
     """
 
-    trees: list[Tree]
-    corpus: Sentences
-    tags: Ragged
     phrases: list[np.ndarray]
-    max_length: int
-
-    def __len__(self) -> int:
-        return len(self.trees)
 
     def labels_in(self, rows: np.ndarray) -> int:
         return int(self.tags.lengths(rows).sum())
@@ -73,23 +58,14 @@ class TreeExamples:
             [random.permutation(batches).ravel(), order[by_length][whole * batch_size :]]
         )
 
-    def inputs(
-        self,
-        rows: np.ndarray,
-        device: torch.device,
-        shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
-    ) -> dict[str, Tensor]:
-        """Return the named inputs of the model. Words are never shuffled."""
-        tags, mask = self.tags.padded(rows)
-        arrays = self.corpus.batch(rows, self.max_length)
-        arrays["labels"] = np.where(mask == 1, tags, NO_LABEL)
+    def arrays(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         chosen = [self.phrases[row] for row in rows]
         owner = np.repeat(np.arange(len(rows)), [len(each) for each in chosen])
-        arrays["phrases"] = np.column_stack([owner, np.concatenate(chosen)])
-        return tensors(arrays, device)
+        phrases = np.column_stack([owner, np.concatenate(chosen)])
+        return {**super().arrays(rows), "phrases": phrases}
 
 
-class Parsing:
+class Parsing(WordTask):
     """Task of predicting the constituency tree of a sentence (`task.kind: parsing`)."""
 
     measure = "f1"
@@ -106,36 +82,24 @@ class Parsing:
         self.trees["train"] = [
             tree for tree in self.trees["train"] if len(tree.words()) <= MAX_TRAINING_WORDS
         ]
-        spans = {split: [spans_of(tree) for tree in trees] for split, trees in self.trees.items()}
-        self.spans: dict[str, list[SpanTree]] = spans
-        seen = spans["train"]
+        self.splits = {
+            split: [spans_of(tree) for tree in trees] for split, trees in self.trees.items()
+        }
+        seen = self.splits["train"]
         self.tags = sorted({tag for tree in seen for tag in tree.tags})
         chains = Counter(label for tree in seen for *_, label in tree.phrases)
         self.labels = sorted(label for label, count in chains.items() if count >= RAREST_CHAIN)
 
-    def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        for split in splits:
-            for tree in self.spans[split]:
-                yield from tree.words
-
     def examples(self, split: str, tokenizer: TextTokenizer) -> TreeExamples:
-        spans = self.spans[split]
-        tag_number = {tag: number for number, tag in enumerate(self.tags)}
-        label_number = {label: number for number, label in enumerate(self.labels, 1)}
+        number_of = {label: number for number, label in enumerate(self.labels, 1)}
         phrases = [
             np.array(
-                [(i, j, label_number.get(label, NO_LABEL)) for i, j, label in tree.phrases],
-                np.int64,
+                [(i, j, number_of.get(label, NO_LABEL)) for i, j, label in tree.phrases], np.int64
             ).reshape(-1, 3)
-            for tree in spans
+            for tree in self.splits[split]
         ]
-        return TreeExamples(
-            self.trees[split],
-            Sentences.of([tree.words for tree in spans], tokenizer),
-            Ragged.from_lists([[tag_number.get(it, NO_LABEL) for it in t.tags] for t in spans]),
-            phrases,
-            self.recipe.task.max_length,
-        )
+        longest = self.recipe.task.max_length
+        return TreeExamples(self.trees[split], *self.tokenized(split, tokenizer), longest, phrases)
 
     def new_model(self, encoder: dict[str, Any]) -> ParserModel:
         head = self.recipe.head
@@ -157,7 +121,7 @@ class Parsing:
         found = predict_trees(model, examples.corpus)
         each = [
             count_brackets([tree], [right])
-            for tree, right in zip(found, examples.trees, strict=True)
+            for tree, right in zip(found, examples.gold, strict=True)
         ]
         counts = BracketCounts(*np.sum([astuple(of) for of in each], 0).tolist())
         shares = np.array([[2 * of.right, of.found + of.gold] for of in each], float)

@@ -21,11 +21,24 @@ from paraphrastic_hf.training.engine.recipe import (
     OptimizationArguments,
     RunArguments,
     must_be,
+    refuse_keys_of_others,
     seed_argument,
 )
 
 DEFAULT_SCORES = [1, 5]
 SPLITS = ("train", "validation", "test")
+OF_WORDS = ("tagging", "parsing")
+OWNERS = {  # kinds of task that a key applies to
+    "task.scores": ("relatedness",),
+    "task.extra_examples": ("sentiment", "entailment"),
+    "task.tags": ("tagging",),
+    "task.held_out": ("tagging",),
+    "task.extra_corpora": ("parsing",),
+    "head.capital_feature": OF_WORDS,
+    "head.word_layer": ("tagging",),
+    "head.layers": ("parsing",),
+    "head.span_size": ("parsing",),
+}
 
 
 @dataclass(frozen=True)
@@ -204,37 +217,14 @@ class SupervisedRecipe:
         scores = self.task.scores
         if scores is not None and (len(scores) != 2 or scores[0] >= scores[1]):
             raise must_be("task.scores", scores, "the lowest and the highest score")
-        self._refuse_keys_of_others()
-        self._refuse_contradictions()
-
-    def _refuse_keys_of_others(self) -> None:
-        task, head, training = self.task, self.head, self.training
-        of_words = ("tagging", "parsing")
-        for name, value, owners in (
-            ("task.scores", task.scores, ("relatedness",)),
-            ("task.extra_examples", task.extra_examples, ("sentiment", "entailment")),
-            ("task.tags", task.tags, ("tagging",)),
-            ("task.held_out", task.held_out, ("tagging",)),
-            ("task.extra_corpora", task.extra_corpora or None, ("parsing",)),
-            ("head.capital_feature", head.capital_feature, of_words),
-            ("head.word_layer", head.word_layer, ("tagging",)),
-            ("head.layers", head.layers, ("parsing",)),
-            ("head.span_size", head.span_size, ("parsing",)),
-        ):
-            if value is not None and task.kind not in owners:
-                raise RecipeError(
-                    f"{name} applies to task.kind {' and '.join(owners)}, not to {task.kind}. "
-                    f"Remove {name}"
-                )
-        if task.kind in of_words and training.scramble:
+        refuse_keys_of_others(self, OWNERS, "task.kind")
+        task, model, training = self.task, self.model, self.training
+        if task.kind in OF_WORDS and training.scramble:
             raise must_be(f"training.scramble with task.kind {task.kind}", training.scramble, "0")
         if self.parts and self.start is None:
             raise RecipeError(
                 "parts are added to the encoder given as start. Set start, or remove parts"
             )
-
-    def _refuse_contradictions(self) -> None:
-        task, model, training = self.task, self.model, self.training
         if task.dataset.split != "train":
             raise must_be(
                 "task.dataset.split", task.dataset.split, "omitted, because all splits are used"

@@ -37,31 +37,36 @@ HELD_OUT_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class TagExamples:
+class WordExamples:
     """The tagged sentences of a split.
 
     Attributes:
+        gold: Sentences or trees with gold labels.
         corpus: Tokenized words of the sentences.
-        labels: Indices of the gold tags, -100 for a tag that does not occur in training.
+        tags: Indices of the gold tags, -100 for a tag that does not occur in training.
         max_length: Maximum number of tokens per word. Longer words are truncated.
     """
 
-    sentences: list[TaggedSentence]
+    gold: list[Any]
     corpus: Sentences
-    labels: Ragged
+    tags: Ragged
     max_length: int
 
     def __len__(self) -> int:
-        return len(self.sentences)
+        return len(self.gold)
 
     def labels_in(self, rows: np.ndarray) -> int:
-        labels, mask = self.labels.padded(rows)
-        return int(((mask == 1) & (labels != NO_LABEL)).sum())
+        return int((self.arrays(rows)["labels"] != NO_LABEL).sum())
 
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
         return order
+
+    def arrays(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        tags, mask = self.tags.padded(rows)
+        labels = np.where(mask == 1, tags, NO_LABEL)
+        return {**self.corpus.batch(rows, self.max_length), "labels": labels}
 
     def inputs(
         self,
@@ -70,12 +75,30 @@ class TagExamples:
         shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
     ) -> dict[str, Tensor]:
         """Return the named inputs of the model. Words are never shuffled."""
-        labels, mask = self.labels.padded(rows)
-        arrays = self.corpus.batch(rows, self.max_length)
-        return tensors({**arrays, "labels": np.where(mask == 1, labels, NO_LABEL)}, device)
+        return tensors(self.arrays(rows), device)
 
 
-class Tagging:
+class WordTask:
+    """Base of tasks on words. The sentences of `splits` have `words` and `tags`."""
+
+    recipe: SupervisedRecipe
+    splits: dict[str, list[Any]]
+    tags: list[str]
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        for split in splits:
+            for sentence in self.splits[split]:
+                yield from sentence.words
+
+    def tokenized(self, split: str, tokenizer: TextTokenizer) -> tuple[Sentences, Ragged]:
+        """Return the words of a split, and the indices of their tags."""
+        number_of = {tag: number for number, tag in enumerate(self.tags)}
+        sentences = self.splits[split]
+        tags = [[number_of.get(tag, NO_LABEL) for tag in each.tags] for each in sentences]
+        return Sentences.of([each.words for each in sentences], tokenizer), Ragged.from_lists(tags)
+
+
+class Tagging(WordTask):
     """Task of predicting a tag for every word (`task.kind: tagging`)."""
 
     measure = "accuracy"
@@ -87,19 +110,9 @@ class Tagging:
         self.known = {word for sentence in seen for word in sentence.words}
         self.tags = sorted({tag for sentence in seen for tag in sentence.tags})
 
-    def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        for split in splits:
-            for sentence in self.splits[split]:
-                yield from sentence.words
-
-    def examples(self, split: str, tokenizer: TextTokenizer) -> TagExamples:
-        sentences = self.splits[split]
-        number_of = {tag: number for number, tag in enumerate(self.tags)}
-        labels = [[number_of.get(tag, NO_LABEL) for tag in each.tags] for each in sentences]
-        corpus = Sentences.of([sentence.words for sentence in sentences], tokenizer)
-        return TagExamples(
-            sentences, corpus, Ragged.from_lists(labels), self.recipe.task.max_length
-        )
+    def examples(self, split: str, tokenizer: TextTokenizer) -> WordExamples:
+        longest = self.recipe.task.max_length
+        return WordExamples(self.splits[split], *self.tokenized(split, tokenizer), longest)
 
     def new_model(self, encoder: dict[str, Any]) -> TaggerModel:
         head = self.recipe.head
@@ -114,13 +127,13 @@ class Tagging:
         return TaggerModel(config)
 
     def scores(
-        self, model: TaggerModel, examples: TagExamples
+        self, model: TaggerModel, examples: WordExamples
     ) -> tuple[dict[str, float], Resampled]:
         """Return the accuracy in percent over all words, and over words not seen in training."""
         found = predict_tags(model, examples.corpus)
         each = [
             count_right([tags], [sentence], self.known)
-            for tags, sentence in zip(found, examples.sentences, strict=True)
+            for tags, sentence in zip(found, examples.gold, strict=True)
         ]
         counts = TagCounts(*np.sum([astuple(of) for of in each], 0).tolist())
         shares = np.array([[of.correct, of.words] for of in each], float)

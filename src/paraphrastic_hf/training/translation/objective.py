@@ -10,10 +10,10 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.batching import batches_by_length
-from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
+from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.loop import Losses
 from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
 from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective, TokenBatch
@@ -22,7 +22,7 @@ from paraphrastic_hf.training.translation.recipe import TranslationRecipe
 SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out pairs
 
 
-class TranslationObjective(AnnealedObjective, CrossEntropyObjective):
+class TranslationObjective(CrossEntropyObjective):
     """Cross-entropy of every target token, given the source and the previous target tokens.
 
     Args:

@@ -30,7 +30,10 @@ from paraphrastic_hf.training.seq2seq.recipe import (
 )
 
 BLEU = "bleu"
-OF_FAMILY = {"gated_conv": ("embedding_size", "kernel_width"), "marian": ("heads", "feed_forward")}
+OWNERS = {
+    **dict.fromkeys(("model.embedding_size", "model.kernel_width"), ("gated_conv",)),
+    **dict.fromkeys(("model.heads", "model.feed_forward"), ("marian",)),
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class TranslatorArguments:
         "gated_conv",
         help="architecture. gated_conv: gated convolutions with attention in every decoder layer. "
         "marian: MarianMTModel of transformers, which CTranslate2 can convert",
-        choices=tuple(OF_FAMILY),
+        choices=("gated_conv", "marian"),
     )
     hidden_size: int = size_argument(256, help="number of dimensions of a hidden state")
     encoder_layers: int = argument(4, help="number of encoder layers", at_least=1, at_most=1000)
@@ -90,15 +93,6 @@ class TranslatorArguments:
 
 
 @dataclass(frozen=True)
-class TranslationTraining(AveragedArguments):
-    epochs: int = argument(
-        20,
-        help="passes over the data, unless annealing ends training earlier (thesis: over 200)",
-        at_least=0,
-    )
-
-
-@dataclass(frozen=True)
 class TranslationRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
@@ -122,8 +116,8 @@ class TranslationRecipe:
         help="tokenizer of both sides (tokenizer.marks must be end)",
     )
     model: TranslatorArguments = argument(TranslatorArguments(), help="translation model")
-    training: TranslationTraining = argument(
-        TranslationTraining(schedule="inverse_root", warmup_steps=1000, clip=1.0),
+    training: AveragedArguments = argument(
+        AveragedArguments(epochs=20, schedule="inverse_root", warmup_steps=1000, clip=1.0),
         help="objective and optimization",
     )
     run: TranslationRunArguments = argument(
@@ -135,7 +129,7 @@ class TranslationRecipe:
         check_recipe(self)
         check_marks(self.tokenizer, "end", "a translation needs an end token")
         model, training, run = self.model, self.training, self.run
-        refuse_keys_of_others("model", model, OF_FAMILY)
+        refuse_keys_of_others(self, OWNERS, "model.kind")
         check_chosen_by_score(training, self.data.held_out, run)
         if self.data.max_length > model.positions:
             raise must_be(
