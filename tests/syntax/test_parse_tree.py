@@ -10,8 +10,8 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.syntax.parse_tree import (
     DEEPEST,
     LABELS,
-    ROOT,
     Tree,
+    check_labels,
     cut,
     normalized,
     plain_label,
@@ -89,8 +89,8 @@ def test_the_deepest_tree_is_handled() -> None:
 
 def test_an_unknown_label_is_refused() -> None:
     with pytest.raises(DataError, match="'VQ'"):
-        read_tree("(ROOT (S (NP) (VQ)))", labels=LABELS)
-    assert read_tree("(ROOT (S (NP) (VP) (.)))", labels=LABELS).label == ROOT
+        check_labels(read_tree("(ROOT (S (NP) (VQ)))"))
+    check_labels(read_tree("(ROOT (S (NP) (VP) (.)))"))
 
 
 def test_a_template_has_the_top_two_levels() -> None:

@@ -13,7 +13,7 @@ from paraphrastic_hf.encoders.saved import SavedModel
 from paraphrastic_hf.encoders.storage.directory import SUPERVISED
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.models.base import evaluating
-from paraphrastic_hf.models.supervised.base import SupervisedModel
+from paraphrastic_hf.models.supervised.base import SupervisedModel, TextsModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
@@ -90,7 +90,7 @@ class SentencePredictor(SavedModel):
         array([4.8], dtype=float32)
     """
 
-    model: SupervisedModel
+    model: TextsModel
     tokenizer: TextTokenizer
     layout = SUPERVISED
     noun = "model of a task over texts"
@@ -98,7 +98,7 @@ class SentencePredictor(SavedModel):
     @property
     def takes_pairs(self) -> bool:
         """Whether an example is a pair of texts."""
-        return isinstance(self.model, RelatednessModel) or bool(self.model.config.pairs)
+        return self.model.takes_pairs
 
     def predict(
         self, first: Sequence[str], second: Sequence[str] | None = None

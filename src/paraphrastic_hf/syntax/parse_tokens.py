@@ -63,7 +63,7 @@ def checked_tree(text: str) -> Tree:
     tree = normalized(read_tree(text))
     if tree.label == ROOT and len(tree.children) != 1:
         tree = Tree(ROOT, (Tree("FRAG", tree.children),))  # several tops, as in a headline
-    check_labels(tree, LABELS, f"The tree {text.strip()[:80]!r}")
+    check_labels(tree, f"The tree {text.strip()[:80]!r}")
     if not tree.top.children:
         raise DataError(
             f"The tree {text.strip()[:80]!r} has one node. Write for example (S (NP) (VP) (.))"

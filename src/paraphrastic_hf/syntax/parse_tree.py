@@ -7,7 +7,7 @@ Trees are written as in the Penn Treebank, under a `ROOT` that does not count as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -133,21 +133,15 @@ class Tree:
         return self.children[0] if is_wrapped else self
 
 
-def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
+def read_tree(text: str) -> Tree:
     """Read a bracketed tree, with or without words and spaces.
 
     Args:
         text: For example `(ROOT (S (NP (PRP She)) (VP (VBD drove))))` or `(S(NP)(VP))`.
-        labels: Allowed labels, for example `LABELS`. None allows all.
 
     Raises:
-        DataError: The text is not exactly one tree of at most `DEEPEST` levels, a label is missing
-            or unknown, or a node has two words or both a word and children.
-
-    Example:
-        >>> read_tree("(S(NP)(VQ))", labels=LABELS)  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        paraphrastic_hf.errors.DataError: The tree '(S(NP)(VQ))' has the unknown label 'VQ'. ...
+        DataError: The text is not exactly one tree of at most `DEEPEST` levels, a label is missing,
+            or a node has two words or both a word and children.
     """
     pieces = PIECE.findall(text)
     shown = f"The tree {text.strip()[:80]!r}"
@@ -157,10 +151,7 @@ def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
         raise DataError(
             f"{shown} does not begin with a bracket. Write for example (S (NP) (VP) (.))"
         )
-    tree = _from_pieces(pieces, shown)
-    if labels is not None:
-        check_labels(tree, labels, shown)
-    return tree
+    return _from_pieces(pieces, shown)
 
 
 def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
@@ -202,13 +193,13 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
     return children[0][0]
 
 
-def check_labels(tree: Tree, labels: Iterable[str], shown: str = "The tree") -> None:
-    """Raise `DataError` for an unknown label. Messages show `shown` as the tree's name."""
-    known = frozenset(labels)
+def check_labels(tree: Tree, shown: str = "The tree") -> None:
+    """Raise `DataError` for a label not in `LABELS`. Messages show `shown` as the tree's name."""
     for node in tree.nodes():
-        if node.label not in known:
-            meant = nearest(node.label, sorted(known), cutoff=0.4)
-            end = f"Did you mean {meant!r}?" if meant else f"Known: {', '.join(sorted(known))}"
+        if node.label not in LABELS:
+            known = sorted(LABELS)
+            meant = nearest(node.label, known, cutoff=0.4)
+            end = f"Did you mean {meant!r}?" if meant else f"Known: {', '.join(known)}"
             raise DataError(f"{shown} has the unknown label {node.label!r}. {end}")
 
 

@@ -68,9 +68,9 @@ class TrainingJob(Protocol):
     def __init__(self, recipe: Any, context: Context) -> None: ...
 
     def prepare(self, work: Path) -> None:
-        """Write the tokenizer and the tokenized text to `work`, unless they exist.
+        """Write the tokenizer and the tokenized text to `work`, the folder `corpus` last.
 
-        Only the first process calls it, also when a run resumes.
+        Only the first process calls it, unless `corpus` is complete.
         """
 
     def build(self, work: Path) -> ParaphrasticModel:

@@ -137,8 +137,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         center = torch.zeros(config.hidden_size) if config.is_centered else None
         self.register_buffer("center", center)
 
-    # -- defined by each model ---------------------------------------------------------------------
-
     def variables(self) -> list[str]:
         """Return the names of the latent variables, `semantic` first."""
         raise NotImplementedError
@@ -166,8 +164,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def start_of(self, task: str) -> int:
         """Return the first input id of a task's decoder: the end mark, as in the released code."""
         return int(self.config.decoder_start_token_id)
-
-    # -- a sentence encoder ------------------------------------------------------------------------
 
     @property
     def variable(self) -> str:
@@ -309,8 +305,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def reads_both_sides(self) -> bool:
         """Whether reconstruction alternates between the semantic variables of the sides."""
         return True
-
-    # -- training ----------------------------------------------------------------------------------
 
     def pair_terms(
         self,
@@ -455,8 +449,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Return the decoder inputs, (batch, seq): the start token, then all ids but the last."""
         start = ids.new_full((len(ids), 1), self.start_of(task))
         return torch.cat([start, ids[:, :-1]], 1)
-
-    # -- transformers' generate --------------------------------------------------------------------
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
         """Return the encoder for `generate`. It infers the variables that a task reads."""

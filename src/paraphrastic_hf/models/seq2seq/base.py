@@ -16,16 +16,10 @@ from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel, takes_cache
 
 @strict
 class Seq2SeqConfig(PreTrainedConfig):
-    """Settings of every encoder-decoder of this package.
+    """Settings of every encoder-decoder of this package. Others have transformers' meaning.
 
     Args:
         max_position_embeddings: Maximum length of a text in tokens, including the end mark.
-        is_encoder_decoder: Required by transformers.
-        use_cache: Whether generation keeps the states of earlier steps.
-        pad_token_id: Id of padding.
-        bos_token_id: Id of the start mark, if any.
-        eos_token_id: Id of the end mark, or several ids.
-        decoder_start_token_id: Id that the decoder reads first.
     """
 
     attribute_map = {"num_hidden_layers": "decoder_layers"}

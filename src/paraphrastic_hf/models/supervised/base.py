@@ -17,7 +17,7 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
-from transformers.utils import logging
+from transformers.utils import ModelOutput, logging
 
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
@@ -122,30 +122,64 @@ class Head(nn.Module):
         return self.output(features)
 
 
-def pair_features(
-    encoder: SentenceEncoderModel,
-    input_ids: Tensor,
-    attention_mask: Tensor | None,
-    token_type_ids: Tensor | None,
-) -> Tensor:
-    """Return the features [h_L * h_R; |h_L - h_R|] of each pair of texts, (batch, 2 dim).
+class TextsModel(SupervisedModel):
+    """Base of models of one or two texts. Subclasses build `head` and define `outputs`."""
 
-    `input_ids`, (batch, seq), contain both texts of a pair. `token_type_ids` is 0 for tokens of the
-    first text and 1 for the second.
-    """
-    if token_type_ids is None:
-        raise ValueError(
-            "token_type_ids are missing. They separate the texts of a pair. Call the tokenizer "
-            "with two texts"
-        )
-    if len(token_type_ids) and not token_type_ids.any():
-        logger.warning_once(
-            "No row has a second text (token_type_ids are all 0). Second texts count as empty. "
-            "Call the tokenizer with two texts"
-        )
-    if attention_mask is None:
-        attention_mask = torch.ones_like(input_ids)
-    both = torch.cat([attention_mask * (token_type_ids == 0), attention_mask * token_type_ids])
-    vectors = encoder(input_ids.repeat(2, 1), both, pooled_only=True).sentence_embedding
-    left, right = vectors.chunk(2)
-    return torch.cat([left * right, (left - right).abs()], 1)
+    head: Head
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether the model reads pairs of texts."""
+        return True
+
+    def outputs(self, logits: Tensor, labels: Tensor | None) -> ModelOutput:
+        """Return the model's output for the logits of its head. With labels it has a loss."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> ModelOutput | tuple[Any, ...]:
+        """Predict the labels or scores of a padded batch.
+
+        Args:
+            input_ids: (batch, seq), ids of one text or two concatenated texts.
+            attention_mask: (batch, seq), 1 for a token. All ones if absent.
+            token_type_ids: (batch, seq), for pairs: 0 for the first text and 1 for the second.
+            labels: (batch,) gold classes, or gold scores from `lowest` to `highest`.
+            return_dict: Return a tuple if False.
+
+        Raises:
+            ValueError: If `token_type_ids` is missing or a gold score is out of range.
+        """
+        if self.takes_pairs:
+            features = self._pair_features(input_ids, attention_mask, token_type_ids)
+        else:
+            features = self.encoder(input_ids, attention_mask, pooled_only=True).sentence_embedding
+        return self._to_tuple(self.outputs(self.head(features), labels), return_dict)
+
+    def _pair_features(
+        self, input_ids: Tensor, attention_mask: Tensor | None, token_type_ids: Tensor | None
+    ) -> Tensor:
+        """Return the features [h_L * h_R; |h_L - h_R|] of each pair of texts, (batch, 2 dim)."""
+        if token_type_ids is None:
+            raise ValueError(
+                "token_type_ids are missing. They separate the texts of a pair. Call the tokenizer "
+                "with two texts"
+            )
+        if len(token_type_ids) and not token_type_ids.any():
+            logger.warning_once(
+                "No row has a second text (token_type_ids are all 0). Second texts count as empty. "
+                "Call the tokenizer with two texts"
+            )
+        if attention_mask is None:
+            attention_mask = torch.ones_like(input_ids)
+        both = torch.cat([attention_mask * (token_type_ids == 0), attention_mask * token_type_ids])
+        vectors = self.encoder(input_ids.repeat(2, 1), both, pooled_only=True).sentence_embedding
+        left, right = vectors.chunk(2)
+        return torch.cat([left * right, (left - right).abs()], 1)

@@ -7,19 +7,12 @@ The static CNN of thesis 3.5.5 has `char_cnn` filters of width 1 and no sigmoid 
 
 from __future__ import annotations
 
-from typing import Any
-
 from huggingface_hub.dataclasses import strict
 from torch import Tensor
 from torch.nn import functional as F
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from paraphrastic_hf.models.supervised.base import (
-    Head,
-    SupervisedConfig,
-    SupervisedModel,
-    pair_features,
-)
+from paraphrastic_hf.models.supervised.base import Head, SupervisedConfig, TextsModel
 
 
 @strict
@@ -37,8 +30,8 @@ class ClassifierConfig(SupervisedConfig):
     pairs: bool = False
 
 
-class ClassifierModel(SupervisedModel):
-    """Encoder with a softmax classifier of texts or pairs.
+class ClassifierModel(TextsModel):
+    """Encoder with a softmax classifier of texts or pairs. Its loss is the cross-entropy in nats.
 
     Example:
         >>> import torch
@@ -57,32 +50,10 @@ class ClassifierModel(SupervisedModel):
         self.head = Head(size, config.head_size, config.num_labels, config.head_dropout)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        labels: Tensor | None = None,
-        return_dict: bool | None = None,
-        **kwargs: Any,
-    ) -> SequenceClassifierOutput | tuple[Tensor, ...]:
-        """Classify a padded batch.
+    @property
+    def takes_pairs(self) -> bool:
+        return bool(self.config.pairs)
 
-        Args:
-            input_ids: (batch, seq), ids of one text or two concatenated texts.
-            attention_mask: (batch, seq), 1 for a token. All ones if absent.
-            token_type_ids: (batch, seq), for pairs: 0 for the first text and 1 for the second.
-            labels: (batch,) gold classes.
-            return_dict: Return a tuple if False.
-
-        Returns:
-            `logits`, (batch, classes). With labels also `loss`, the mean cross-entropy in nats.
-        """
-        if self.config.pairs:
-            features = pair_features(self.encoder, input_ids, attention_mask, token_type_ids)
-        else:
-            features = self.encoder(input_ids, attention_mask, pooled_only=True).sentence_embedding
-        logits = self.head(features)
+    def outputs(self, logits: Tensor, labels: Tensor | None) -> SequenceClassifierOutput:
         loss = None if labels is None else F.cross_entropy(logits, labels)
-        output = SequenceClassifierOutput(loss=loss, logits=logits)
-        return self._to_tuple(output, return_dict)
+        return SequenceClassifierOutput(loss=loss, logits=logits)

@@ -27,7 +27,7 @@ from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM, run_directions
 from paraphrastic_hf.models.base import NO_LABEL, check_positive
-from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel, complete_batch
+from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel
 
 NO_PHRASE = ""  # the first span label
 
@@ -121,38 +121,11 @@ class ParserModel(WordsModel):
         else:
             super()._init_weights(module)
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        word_index: Tensor | None = None,
-        capitals: Tensor | None = None,
-        labels: Tensor | None = None,
-        phrases: Tensor | None = None,
-        return_dict: bool | None = None,
-        **kwargs: Any,
-    ) -> ParserOutput | tuple[Tensor, ...]:
-        """Return the logits of tags and spans of a padded batch of sentences.
-
-        Args:
-            input_ids: (words, tokens), ids of the distinct words, padded.
-            attention_mask: (words, tokens), 1 for a token. All ones if absent.
-            word_index: (batch, seq), the row of each word in `input_ids`, negative for padding on
-                the right. If absent, `input_ids` are the words of one sentence.
-            capitals: (words,), 1 for a word with a capital letter. All zeros if absent.
-            labels: (batch, seq), gold tags, -100 to ignore.
-            phrases: (phrases, 4): sentence, first word, end (exclusive) and label of every gold
-                phrase. An unknown label is -100.
-            return_dict: Return a tuple if False.
-
-        Returns:
-            Without labels: `logits`, (batch, seq, tags), and `span_scores` and `span_labels`,
-            (batch, seq + 1, seq + 1) each. With labels and phrases: `loss` and `logits`.
-        """
-        word_index, capitals = complete_batch(input_ids, word_index, capitals, labels)
+    def outputs(
+        self, vectors: Tensor, word_index: Tensor, labels: Tensor | None, phrases: Tensor | None
+    ) -> ParserOutput:
         is_word = word_index >= 0
         lengths = is_word.sum(1)
-        vectors = self.word_vectors(input_ids, attention_mask, capitals)
         states = self._states(vectors, word_index[is_word], lengths)
         firsts = (lengths + 2).cumsum(0) - lengths - 2  # index of each sentence's first state
         of_words = firsts.repeat_interleave(lengths) + 1 + _counted(lengths)
@@ -171,7 +144,7 @@ class ParserModel(WordsModel):
             output.loss = (spans + words) / max(1, len(right))
         else:
             self._best_labels(output, scores, size, word_index.shape[1], lengths)
-        return self._to_tuple(output, return_dict)
+        return output
 
     def _dropped(self, values: Tensor) -> Tensor:
         return dropout(values, self.config.head_dropout, self.training)

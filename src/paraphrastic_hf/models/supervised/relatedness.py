@@ -13,13 +13,7 @@ from torch import Tensor
 from transformers.utils import ModelOutput
 
 from paraphrastic_hf.losses.regression import divergence, expected_score, score_distribution
-from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.models.supervised.base import (
-    Head,
-    SupervisedConfig,
-    SupervisedModel,
-    pair_features,
-)
+from paraphrastic_hf.models.supervised.base import Head, SupervisedConfig, TextsModel
 
 
 @strict
@@ -65,7 +59,7 @@ class RelatednessOutput(ModelOutput):
     score_logits: Tensor | None = None
 
 
-class RelatednessModel(SupervisedModel):
+class RelatednessModel(TextsModel):
     """Encoder with a head that predicts the relatedness score of two texts.
 
     Example:
@@ -79,7 +73,6 @@ class RelatednessModel(SupervisedModel):
     """
 
     config_class = RelatednessConfig
-    encoder: SentenceEncoderModel
 
     def __init__(self, config: RelatednessConfig) -> None:
         super().__init__(config)
@@ -87,38 +80,10 @@ class RelatednessModel(SupervisedModel):
         self.head = Head(2 * config.vector_size, config.head_size, numbers, config.head_dropout)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        labels: Tensor | None = None,
-        return_dict: bool | None = None,
-        **kwargs: Any,
-    ) -> RelatednessOutput | tuple[Tensor, ...]:
-        """Score a padded batch of pairs.
-
-        Args:
-            input_ids: Token ids of both texts, (batch, seq).
-            attention_mask: 1 for a token and 0 for padding, (batch, seq). All ones if absent.
-            token_type_ids: 0 for tokens of the first text and 1 for the second, (batch, seq).
-            labels: Gold scores, (batch,), from `lowest` to `highest` of the config.
-            return_dict: Return a tuple if False.
-
-        Returns:
-            `logits`, the expected score of each pair, (batch, 1). With labels also `loss`, the
-            divergence from the gold distributions in nats, a scalar.
-
-        Raises:
-            ValueError: If `token_type_ids` is missing or a gold score is out of range.
-        """
-        config = self.config
-        features = pair_features(self.encoder, input_ids, attention_mask, token_type_ids)
-        logits = self.head(features)
-        loss = None
+    def outputs(self, logits: Tensor, labels: Tensor | None) -> RelatednessOutput:
+        config, loss = self.config, None
         if labels is not None:
             target = score_distribution(labels.to(logits.dtype), config.lowest, config.highest)
             loss = divergence(target, logits)
         scores = expected_score(logits, config.lowest).unsqueeze(1)
-        output = RelatednessOutput(loss, scores, logits)
-        return self._to_tuple(output, return_dict)
+        return RelatednessOutput(loss, scores, logits)

@@ -9,8 +9,6 @@ g is an encoder of this package: CHARAGRAM, charCNN or charLSTM.
 
 from __future__ import annotations
 
-from typing import Any
-
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -21,7 +19,7 @@ from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM, run_directions
 from paraphrastic_hf.models.base import NO_LABEL, check_choices
-from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel, complete_batch
+from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel
 
 
 @strict
@@ -47,6 +45,8 @@ class TaggerConfig(WordsConfig):
 class TaggerModel(WordsModel):
     """Word encoder, two peephole LSTMs over the sentence, a tanh layer and a softmax over tags.
 
+    The loss is the mean cross-entropy of the labeled words, in nats.
+
     Example:
         >>> from paraphrastic_hf.models.encoders.charagram import CharagramConfig
         >>> words = CharagramConfig(vocab_size=10, hidden_size=6, activation="relu")
@@ -71,34 +71,10 @@ class TaggerModel(WordsModel):
         self.classifier = Dense(size, config.num_labels)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        word_index: Tensor | None = None,
-        capitals: Tensor | None = None,
-        labels: Tensor | None = None,
-        return_dict: bool | None = None,
-        **kwargs: Any,
-    ) -> TokenClassifierOutput | tuple[Tensor, ...]:
-        """Return the logits of every tag for every word of a padded batch of sentences.
-
-        Args:
-            input_ids: (words, tokens), ids of the distinct words, padded.
-            attention_mask: (words, tokens), 1 for a token. All ones if absent.
-            word_index: (batch, seq), the row of each word in `input_ids`, negative for padding. If
-                absent, `input_ids` are the words of one sentence.
-            capitals: (words,), 1 for a word with a capital letter. All zeros if absent.
-            labels: (batch, seq), gold tags, -100 to ignore.
-            return_dict: Return a tuple if False.
-
-        Returns:
-            `logits`, (batch, seq, tags), zeros for padding. With labels also `loss`, the mean
-            cross-entropy of the labeled words, in nats.
-        """
-        word_index, capitals = complete_batch(input_ids, word_index, capitals, labels)
+    def outputs(
+        self, vectors: Tensor, word_index: Tensor, labels: Tensor | None, phrases: Tensor | None
+    ) -> TokenClassifierOutput:
         is_word = word_index >= 0
-        vectors = self.word_vectors(input_ids, attention_mask, capitals)
         rows = dropout(
             vectors.index_select(0, word_index[is_word]), self.config.head_dropout, self.training
         )
@@ -107,8 +83,7 @@ class TaggerModel(WordsModel):
         loss = None
         if labels is not None:
             loss = F.cross_entropy(scores, labels[is_word].long(), ignore_index=NO_LABEL)
-        output = TokenClassifierOutput(loss=loss, logits=padded_from_flat(scores, is_word))
-        return self._to_tuple(output, return_dict)
+        return TokenClassifierOutput(loss=loss, logits=padded_from_flat(scores, is_word))
 
     def compose(self, vectors: Tensor) -> Tensor:
         if self.dense is None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
+from transformers.utils import ModelOutput
 
 from paraphrastic_hf.layers.recurrent import CELLS, initialize_cell
 from paraphrastic_hf.models.base import check_positive
@@ -48,7 +49,10 @@ class WordsConfig(SupervisedConfig):
 
 
 class WordsModel(SupervisedModel):
-    """Base class of taggers and parsers. Initial LSTM weights are N(0, `recurrent_std` squared)."""
+    """Base class of taggers and parsers, which define `outputs`.
+
+    Initial LSTM weights are N(0, `recurrent_std` squared).
+    """
 
     auto_class: ClassVar[str] = "AutoModelForTokenClassification"
 
@@ -57,6 +61,52 @@ class WordsModel(SupervisedModel):
             initialize_cell(module, self.config.recurrent_std)
         else:
             super()._init_weights(module)
+
+    def outputs(
+        self, vectors: Tensor, word_index: Tensor, labels: Tensor | None, phrases: Tensor | None
+    ) -> ModelOutput:
+        """Return the model's output. For the arguments see `forward` and `word_vectors`."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        word_index: Tensor | None = None,
+        capitals: Tensor | None = None,
+        labels: Tensor | None = None,
+        phrases: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> ModelOutput | tuple[Any, ...]:
+        """Return the logits of every tag for every word, and of the spans in a parser.
+
+        Args:
+            input_ids: (words, tokens), ids of the distinct words, padded.
+            attention_mask: (words, tokens), 1 for a token. All ones if absent.
+            word_index: (batch, seq), the row of each word in `input_ids`, negative for padding on
+                the right. If absent, `input_ids` are the words of one sentence.
+            capitals: (words,), 1 for a word with a capital letter. All zeros if absent.
+            labels: (batch, seq), gold tags, -100 to ignore.
+            phrases: (phrases, 4), for a parser: sentence, first word, end (exclusive) and label of
+                every gold phrase. An unknown label is -100.
+            return_dict: Return a tuple if False.
+
+        Raises:
+            ValueError: If `capitals` or `labels` has the wrong shape.
+        """
+        if word_index is None:
+            word_index = torch.arange(len(input_ids), device=input_ids.device)[None]
+        if capitals is None:
+            capitals = torch.zeros_like(input_ids[:, 0])
+        for name, tensor, wanted in (
+            ("capitals", capitals, input_ids.shape[:1]),
+            ("labels", labels, word_index.shape),
+        ):
+            if tensor is not None and tensor.shape != wanted:
+                raise ValueError(f"{name} must be {tuple(wanted)}, got {tuple(tensor.shape)}")
+        vectors = self.word_vectors(input_ids, attention_mask, capitals)
+        return self._to_tuple(self.outputs(vectors, word_index, labels, phrases), return_dict)
 
     def compose(self, vectors: Tensor) -> Tensor:
         """Transform the word encoder's vectors, (words, dim). The default keeps them."""
@@ -71,27 +121,3 @@ class WordsModel(SupervisedModel):
         if not self.config.capital_feature:
             return vectors
         return torch.cat([vectors, capitals[:, None].to(vectors)], 1)
-
-
-def complete_batch(
-    input_ids: Tensor,
-    word_index: Tensor | None,
-    capitals: Tensor | None,
-    labels: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """Check the shapes of a batch. Return `word_index` and `capitals`, with defaults if None.
-
-    The default is one sentence, the rows of `input_ids`, without capitals. Raise ValueError if
-    `capitals` or `labels` has the wrong shape.
-    """
-    if word_index is None:
-        word_index = torch.arange(len(input_ids), device=input_ids.device)[None]
-    if capitals is None:
-        capitals = torch.zeros_like(input_ids[:, 0])
-    for name, tensor, wanted in (
-        ("capitals", capitals, input_ids.shape[:1]),
-        ("labels", labels, word_index.shape),
-    ):
-        if tensor is not None and tensor.shape != wanted:
-            raise ValueError(f"{name} must be {tuple(wanted)}, got {tuple(tensor.shape)}")
-    return word_index, capitals

@@ -12,7 +12,7 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from paraphrastic_hf.training.data.corpus import build_corpus, has_columns, load_corpus
+from paraphrastic_hf.training.data.corpus import build_corpus, load_corpus
 from paraphrastic_hf.training.data.held_out import read_held_out
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.job import EncoderRun
@@ -20,8 +20,6 @@ from paraphrastic_hf.training.encoder.job import EncoderRun
 
 class Contrastive(EncoderRun[ContrastiveRecipe]):
     def prepare(self, work: Path) -> None:
-        if has_columns(work / "corpus"):
-            return
         recipe, sources = self.recipe, self.read_pairs(work)
         if self.start is not None:
             tokenizer = self.start.tokenizer

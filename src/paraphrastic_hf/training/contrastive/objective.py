@@ -127,9 +127,11 @@ class ContrastiveObjective(Objective):
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:
-            within = self._choose_within(vectors.detach(), rows, batch.pairs, step)[: self._sides]
+            places, sentences = rows.T.reshape(-1), batch.pairs.T.reshape(-1)
+            chosen = self._choose_among(vectors.detach()[places], sentences, step)
+            within = chosen.view(-1, 2).T[: self._sides]
             has_negative = within >= 0
-            rows = torch.cat([rows, rows.T.reshape(-1)[within.clamp(min=0)]])
+            rows = torch.cat([rows, places[within.clamp(min=0)]])
         args = self.arguments
         losses = [
             margin_loss_of_rows(
@@ -220,12 +222,6 @@ class ContrastiveObjective(Objective):
         if world > 1:
             chosen = self._gather_rows(chosen, shares)
         return chosen.cpu().numpy()
-
-    def _choose_within(self, vectors: Tensor, rows: Tensor, pairs: np.ndarray, step: int) -> Tensor:
-        """Select the negatives of a mini-batch by the embeddings of its loss, (2, pairs)."""
-        return (
-            self._choose_among(vectors[rows.T.reshape(-1)], pairs.T.reshape(-1), step).view(-1, 2).T
-        )
 
     def _choose_among(
         self, embeddings: Tensor, sentences: np.ndarray, step: int, rows: Tensor | None = None

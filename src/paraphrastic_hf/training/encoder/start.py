@@ -86,7 +86,8 @@ def start_from_vectors(
     row_of.setdefault(UNKNOWN_WORD, 1)
     found = set()
     with torch.no_grad():
-        if path.is_dir() and _knows_words(tokenizer) and not _knows_words(path):
+        is_model_of_words = path.is_dir() and isinstance(load_tokenizer(path), WordTokenizer)
+        if path.is_dir() and isinstance(tokenizer, WordTokenizer) and not is_model_of_words:
             vectors = _vectors_of_words(path, tokens[2:], table.shape[1])
         else:
             vectors = _vectors_at(path, row_of, table.shape[1], bad_rows)
@@ -118,12 +119,6 @@ def _vectors_at(
     for token, vector in zip(load_tokenizer(path).tokens(), table, strict=True):
         if token in wanted:
             yield token, vector.copy()
-
-
-def _knows_words(tokenizer: TextTokenizer | Path) -> bool:
-    if isinstance(tokenizer, Path):
-        tokenizer = load_tokenizer(tokenizer)
-    return isinstance(tokenizer, WordTokenizer)
 
 
 def _vectors_of_words(

@@ -23,6 +23,7 @@ from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.io.files import WEIGHTS, content_hash, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.models.base import evaluating
+from paraphrastic_hf.training.data.corpus import has_columns
 from paraphrastic_hf.training.data.sources import check_datasets
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
@@ -124,7 +125,8 @@ def train(
                     stamp = text_stamp(recipe, data_root, datasets)
                     lengthen(output, recipe, stamp)
                     keep_stamp(stamp, work)
-                    job.prepare(work)
+                    if not has_columns(work / "corpus"):
+                        job.prepare(work)
             accelerator.wait_for_everyone()
             torch.manual_seed(recipe.seed)
             model = job.build(work).to(accelerator.device)

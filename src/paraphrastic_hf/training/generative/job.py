@@ -29,12 +29,7 @@ from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.bitexts import Bitexts
-from paraphrastic_hf.training.data.corpus import (
-    build_corpus,
-    has_columns,
-    hold_out_pairs,
-    load_corpus,
-)
+from paraphrastic_hf.training.data.corpus import build_corpus, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.data.declared_languages import warn_of_languages
 from paraphrastic_hf.training.data.development import development_scorer, read_development
 from paraphrastic_hf.training.data.held_out import hold_out, read_held_out, write_held_out
@@ -79,8 +74,6 @@ class Generative:
             self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
 
     def prepare(self, work: Path) -> None:
-        if has_columns(work / "corpus"):
-            return
         recipe, context = self.recipe, self.context
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress

@@ -23,7 +23,7 @@ from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, Languag
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.corpus import has_columns, read_columns, write_columns
+from paraphrastic_hf.training.data.corpus import read_columns, write_columns
 from paraphrastic_hf.training.data.sources import check_sources, read_sentences
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.loop import Evaluation, Losses
@@ -63,8 +63,6 @@ class LanguageModeling:
         check_sources(recipe.data, context.data_root)
 
     def prepare(self, work: Path) -> None:
-        if has_columns(work / "corpus"):
-            return
         recipe, context = self.recipe, self.context
         sentences = read_sentences(
             recipe, context.data_root, context.datasets, progress=context.progress

@@ -26,12 +26,7 @@ from paraphrastic_hf.metrics.costs import SEMANTIC, make_cost
 from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.corpus import (
-    has_columns,
-    hold_out_pairs,
-    read_columns,
-    write_columns,
-)
+from paraphrastic_hf.training.data.corpus import hold_out_pairs, read_columns, write_columns
 from paraphrastic_hf.training.data.sources import (
     SourcePairs,
     check_sources,
@@ -69,8 +64,6 @@ class MinimumRisk:
         self.translator = _load(recipe, recipe.start, context.data_root)
 
     def prepare(self, work: Path) -> None:
-        if has_columns(work / "corpus"):
-            return
         recipe, context = self.recipe, self.context
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress

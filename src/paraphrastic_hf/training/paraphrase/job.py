@@ -19,7 +19,7 @@ from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
-from paraphrastic_hf.training.data.corpus import has_columns, hold_out_pairs
+from paraphrastic_hf.training.data.corpus import hold_out_pairs
 from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
@@ -58,8 +58,6 @@ class Paraphrasing(Seq2SeqRun):
         self.recipe = with_tree_columns(recipe, lambda path: resolve_path(path, context.data_root))
 
     def prepare(self, work: Path) -> None:
-        if has_columns(work / "corpus"):
-            return
         recipe, context = self.recipe, self.context
         beside = {name: name for name in TREES} if reads_trees(recipe) else {}
         given = [

@@ -19,12 +19,7 @@ from paraphrastic_hf.generation.writing import MOST_TOKENS, GenerationOptions
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.data.corpus import (
-    build_corpus,
-    has_columns,
-    hold_out_pairs,
-    load_corpus,
-)
+from paraphrastic_hf.training.data.corpus import build_corpus, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.loop import Evaluation
@@ -54,8 +49,6 @@ class Translation(Seq2SeqRun):
         check_written(recipe.data.sources, recipe.data.target_language)
 
     def prepare(self, work: Path) -> None:
-        if has_columns(work / "corpus"):
-            return
         recipe, context = self.recipe, self.context
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
