@@ -36,25 +36,23 @@ def finish(
     asked = recipe.finish
     if not isinstance(model, AveragingModel):
         return model, tokenizer
+    table = own_table = model.embedding.weight.detach()
     if others:
-        own_table = model.embedding.weight.detach().float().cpu().numpy()
-        model = with_table(model, torch.from_numpy(merged_table([own_table, *others])))
+        table = torch.from_numpy(merged_table([table.float().cpu().numpy(), *others]))
+        model = with_table(model, table)
     if asked.whiten or asked.dimension is not None:
         own = [name not in recipe.tokenizer.apart for name in corpus.languages]
         sample = _sample(np.asarray(own)[corpus.language], asked.sample, recipe.seed)
         vectors = embed_texts(model, corpus.sentences, sample, max_length=recipe.data.max_length)
-        table = model.embedding.weight.detach()
-        model = with_table(model, whitened(table, vectors, asked.whiten, asked.dimension))
+        table = whitened(table, vectors, asked.whiten, asked.dimension)
     if asked.nested_dimensions:
-        table = model.embedding.weight.detach()
-        model = with_table(model, table[:, spread(table.shape[1])])
+        table = table[:, spread(table.shape[1])]
     if asked.drop_apart and isinstance(tokenizer, SubwordTokenizer):
         tokenizer, kept = tokenizer.without_apart()
-        model = with_table(model, model.embedding.weight.detach()[torch.from_numpy(kept)])
+        table = table[torch.from_numpy(kept)]
     if asked.significant_bits is not None:
-        table = model.embedding.weight.detach()
-        model = with_table(model, rounded(table, asked.significant_bits))
-    return model, tokenizer
+        table = rounded(table, asked.significant_bits)
+    return model if table is own_table else with_table(model, table), tokenizer
 
 
 def whitened(

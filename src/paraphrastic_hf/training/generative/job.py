@@ -22,10 +22,10 @@ from paraphrastic_hf.generation.gauges import (
     measure,
 )
 from paraphrastic_hf.generation.latent import LatentGenerator, center_on_texts
-from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.bgt import BGTModel
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, LatentConfig
-from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+from paraphrastic_hf.models.generative.mgt import MGTModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.bitexts import Bitexts
@@ -48,7 +48,6 @@ logger = logging.getLogger(__name__)
 MEASURED = 500  # held-out pairs measured at every evaluation
 WEIGHTED = 100  # held-out pairs whose likelihood is estimated by importance sampling at the end
 SMALL_KL = 0.1  # nats per sentence, below which a posterior has collapsed
-CONFIGS: dict[str, type[LatentConfig]] = {"bgt": BGTConfig, "mgt": MGTConfig}
 MODELS: dict[str, type[LatentModel]] = {"bgt": BGTModel, "mgt": MGTModel}
 
 
@@ -252,7 +251,8 @@ class Generative:
                 value = getattr(given, key)
                 settings[key] = languages if value is None else value
         try:
-            return CONFIGS[given.kind](**settings)
+            config: LatentConfig = MODELS[given.kind].config_class(**settings)
+            return config
         except StrictDataclassError as error:
             raise RecipeError(f"model: {error.__cause__ or error}") from error
 

@@ -56,7 +56,8 @@ class WordExamples:
         return len(self.gold)
 
     def labels_in(self, rows: np.ndarray) -> int:
-        return int((self.arrays(rows)["labels"] != NO_LABEL).sum())
+        tags, mask = self.tags.padded(rows)
+        return int(((mask == 1) & (tags != NO_LABEL)).sum())
 
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
