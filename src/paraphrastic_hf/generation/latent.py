@@ -25,7 +25,12 @@ from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_option
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import warn_of_other_language
 from paraphrastic_hf.generation.loading import check_tokenizer
-from paraphrastic_hf.generation.search import clear_errors, end_ids, generated_texts, search
+from paraphrastic_hf.generation.search import (
+    clear_errors,
+    end_ids,
+    generate_texts,
+    generation_config,
+)
 from paraphrastic_hf.generation.tasks import chosen_task
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
 from paraphrastic_hf.models.generative.latent import LatentModel
@@ -347,22 +352,16 @@ class LatentGenerator(HubMixin):
         self, task: str, latent: Tensor, how: GenerationOptions, generator: torch.Generator
     ) -> list[list[GeneratedText]]:
         variables = BaseModelOutput(last_hidden_state=latent.to(self.model.dtype)[:, None])
-        sequences = search(
+        config = generation_config(self.model, how, how.max_tokens)
+        config.decoder_start_token_id = self.model.start_of(task)
+        return generate_texts(
             self.model,
             variables,
             how,
             generator,
-            task=task,
-            max_new_tokens=how.max_tokens,
-            **how.options(),
-        )
-        return generated_texts(
-            self.model,
-            variables,
-            sequences,
+            config=config,
             begin=1,
             ends=self._ends,
             decode=self.tokenizer.decode,
-            count=how.outputs,
             task=task,
         )

@@ -24,42 +24,58 @@ from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 MOST_SCORES = 2**26  # maximum number of logits in memory
 
 
-def search(
+def generate_texts(
     model: Any,
     encoded: ModelOutput,
     writing: GenerationOptions,
     generator: torch.Generator,
     *,
-    config: GenerationConfig | None = None,
+    config: GenerationConfig,
+    begin: int,
+    ends: Tensor,
+    decode: Callable[[list[int]], str],
+    scores: bool = True,
     processors: Sequence[LogitsProcessor] = (),
     **inputs: Any,
-) -> Tensor:
-    """Generate with transformers' `generate`, by beam search or sampling.
+) -> list[list[GeneratedText]]:
+    """Generate `writing.outputs` texts for each source, by beam search or sampling.
 
-    Sampling uses `generator` in a logits processor, because `generate` would use torch's global
-    random state, which all threads share.
+    Sampling uses `generator` in a logits processor, because transformers' `generate` would use
+    torch's global random state, which all threads share.
 
     Args:
         config: Generation config that replaces the model's own.
-        **inputs: Additional arguments of `generate`. Tensors have one row per source.
-
-    Returns:
-        Token ids, including the begin tokens, (sources * outputs, seq).
+        begin: Number of begin tokens.
+        ends: Ids of the end marks, (ends,).
+        scores: Whether to compute `nats`.
+        **inputs: Additional arguments of `generate` and `forward`. Tensors have one row per source.
     """
-    if config is not None:
-        # `generate` completes a config from the model's own. Other threads may use the model.
-        model = copy.copy(model)
-        model.generation_config = inputs["generation_config"] = config
-    processors = list(processors)
+    # `generate` completes a config from the model's own. Other threads may use the model.
+    writer = copy.copy(model)
+    writer.generation_config = config
     rows = torch.arange(len(next(iter(encoded.values()))), device=generator.device)
     if writing.sample:
         rows = rows.repeat_interleave(writing.outputs)
-        processors.append(Draw(writing, generator))
-    return model.generate(
+        processors = [*processors, Draw(writing, generator)]
+    sequences = writer.generate(
         encoder_outputs=rows_of(encoded, rows),
-        logits_processor=processors,
+        generation_config=config,
+        logits_processor=list(processors),
         **{name: of[rows] if isinstance(of, Tensor) else of for name, of in inputs.items()},
     )
+    written = sequences[:, begin:]
+    is_written = until_end(written, ends)
+    nats, count = [float("nan")] * len(sequences), writing.outputs
+    if scores:
+        nats = mean_log_probabilities(
+            model, encoded, sequences, is_written, count=count, **inputs
+        ).tolist()
+    lengths = is_written.sum(1).tolist()
+    found = [
+        GeneratedText(decode(ids[:length]), of_text, tuple(ids[:length]))
+        for ids, length, of_text in zip(written.tolist(), lengths, nats, strict=True)
+    ]
+    return [found[first : first + count] for first in range(0, len(found), count)]
 
 
 def generation_config(model: Any, writing: GenerationOptions, limit: int) -> GenerationConfig:
@@ -179,42 +195,6 @@ def mean_log_probabilities(
         # `where` is needed because padding may have probability 0.
         found.append(-of_tokens.view_as(kept).where(kept, 0).sum(1) / kept.sum(1))
     return torch.cat(found)
-
-
-def generated_texts(
-    model: Any,
-    encoded: ModelOutput,
-    sequences: Tensor,
-    *,
-    begin: int,
-    ends: Tensor,
-    decode: Callable[[list[int]], str],
-    count: int,
-    scores: bool = True,
-    **inputs: Any,
-) -> list[list[GeneratedText]]:
-    """Decode generated ids to a list of `count` texts for each source.
-
-    Args:
-        sequences: Ids, starting with `begin` begin tokens, (lines, seq). Lines of one source are
-            adjacent.
-        ends: Ids of the end marks, (ends,).
-        scores: Whether to compute `nats`.
-        **inputs: As in `mean_log_probabilities`.
-    """
-    written = sequences[:, begin:]
-    is_written = until_end(written, ends)
-    nats = [float("nan")] * len(sequences)
-    if scores:
-        nats = mean_log_probabilities(
-            model, encoded, sequences, is_written, count=count, **inputs
-        ).tolist()
-    lengths = is_written.sum(1).tolist()
-    found = [
-        GeneratedText(decode(ids[:length]), of_text, tuple(ids[:length]))
-        for ids, length, of_text in zip(written.tolist(), lengths, nats, strict=True)
-    ]
-    return [found[first : first + count] for first in range(0, len(found), count)]
 
 
 class EndInTime(LogitsProcessor):  # type: ignore[misc]

@@ -22,10 +22,9 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.loading import check_weights, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
     clear_errors,
-    generated_texts,
+    generate_texts,
     generation_config,
     padded,
-    search,
 )
 from paraphrastic_hf.generation.templates import (
     NONE,
@@ -196,16 +195,15 @@ class TemplatedWriter(HubMixin):
         scores: bool,
     ) -> list[list[GeneratedText]]:
         encoded, inputs = self._encoded(batch, templates)
-        config = generation_config(self.model, writing, writing.max_tokens)
-        sequences = search(self.model, encoded, writing, generator, config=config, **inputs)
-        return generated_texts(
+        return generate_texts(
             self.model,
             encoded,
-            sequences,
+            writing,
+            generator,
+            config=generation_config(self.model, writing, writing.max_tokens),
             begin=1,
             ends=torch.tensor(list(self.tokenizer.special.end)),
             decode=self._decode,
-            count=writing.outputs,
             scores=scores,
             **inputs,
         )

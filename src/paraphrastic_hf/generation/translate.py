@@ -25,12 +25,11 @@ from paraphrastic_hf.generation.search import (
     clear_errors,
     encoded_by,
     end_ids,
-    generated_texts,
+    generate_texts,
     generation_config,
     is_out_of_memory,
     mean_log_probabilities,
     padded,
-    search,
     target_ids,
 )
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
@@ -347,25 +346,17 @@ class Translator(HubMixin):
         if self.languages.forced is not None:
             config.forced_bos_token_id = self.languages.forced
         rows = writing.outputs if writing.sample else writing.beams
-        encoded = encoded_by(self.model, sources)
-        sequences = search(
+        return generate_texts(
             self.model,
-            encoded,
+            encoded_by(self.model, sources),
             writing,
             generator,
             config=config,
-            processors=[EndInTime(most.repeat_interleave(rows), self._ends)],
-            attention_mask=sources["attention_mask"],
-        )
-        return generated_texts(
-            self.model,
-            encoded,
-            sequences,
             begin=len(self.begin()),
             ends=self._ends,
             decode=self.decode,
-            count=writing.outputs,
             scores=scores,
+            processors=[EndInTime(most.repeat_interleave(rows), self._ends)],
             attention_mask=sources["attention_mask"],
         )
 

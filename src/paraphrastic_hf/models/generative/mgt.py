@@ -212,8 +212,10 @@ class MGTModel(LatentModel):
         """
         if task is None:
             raise ValueError(f"task must be one of {', '.join(self.tasks())}, got None")
-        task = self.named_task(task)
-        options.setdefault("decoder_start_token_id", self.start_of(task))
+        start = self.start_of(self.named_task(task))
+        config = options.get("generation_config")
+        if config is None or config.decoder_start_token_id != start:
+            options.setdefault("decoder_start_token_id", start)
         return super().generate(*inputs, task=task, **options)
 
     def add_language(self, code: str) -> None:
