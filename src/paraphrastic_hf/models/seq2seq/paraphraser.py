@@ -97,7 +97,13 @@ class SourceEncoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
     ) -> SourceEncoding:
-        """Return the states of the source's tokens, and the source's ids."""
+        """Return the states of the source's tokens, and the source's ids.
+
+        Args:
+            input_ids: (batch, source) ids.
+            attention_mask: (batch, source), 1 for a token. All ones if None.
+            **kwargs: Ignored. `TemplateEncoder` reads templates.
+        """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         is_token = mask.bool()
         ids, lengths = input_ids[is_token], is_token.sum(1)
