@@ -285,7 +285,7 @@ def refuse_keys_of_others(recipe: Any, owners: Mapping[str, Sequence[str]], of: 
         of: Dotted key of the kind, such as `model.kind`.
     """
     kind = attrgetter(of)(recipe)
-    for key, kinds in owners.items():
+    for key, kinds in sorted(owners.items()):
         if kind not in kinds and attrgetter(key)(recipe) not in (None, []):
             raise RecipeError(
                 f"{key} applies to {of} {' and '.join(kinds)}, not to {kind}. Remove {key}."
