@@ -39,7 +39,7 @@ def test_a_public_name_is_listed_and_can_be_imported(name: str) -> None:
 
 def test_every_name_that_loads_lazily_is_public() -> None:
     assert {*paraphrastic_hf._PUBLIC, "__version__"} == set(paraphrastic_hf.__all__)
-    with pytest.raises(AttributeError, match="Encoder"):
+    with pytest.raises(AttributeError):
         _ = paraphrastic_hf.Encoder
 
 

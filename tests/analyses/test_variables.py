@@ -78,13 +78,13 @@ def test_probes_are_listed_first_and_plotted(tmp_path: Path) -> None:
 def test_invalid_texts_and_probes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         variables(Generator(), Judge(), TEXTS[:6])  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="count"):
+    with pytest.raises(DataError):
         analyze(count=1)
     path = tmp_path / "sts.json"
     path.write_text(json.dumps({"suite": "sts", "rows": []}))
     with pytest.raises(DataError):
         read_probes(path)
-    with pytest.raises(DataError, match=r"probing\.json"):
+    with pytest.raises(DataError):
         read_probes(tmp_path / "absent.json")
     probed, other = Judge(), Generator()
     of_one = {"suite": "probing", "model": "one", "settings": identity(probed), "rows": []}

@@ -52,11 +52,6 @@ def test_help_imports_no_slow_package() -> None:
     assert done.stdout.count("usage: paraphrastic") == 1 + len(COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_h_prints_the_help(command: str, run: Run) -> None:
-    assert "usage: paraphrastic" in run(command, "-h").out
-
-
 def test_the_list_of_commands_fits_on_a_screen(run: Run) -> None:
     lines = run("--help").out.splitlines()
     assert len(lines) <= 30

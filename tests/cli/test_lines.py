@@ -334,7 +334,7 @@ def test_checking_an_output_creates_nothing(tmp_path: Path) -> None:
     check_output(str(tmp_path / "new" / "folder"), is_folder=True)
     check_output(str(tmp_path / "new" / "file"))
     assert not list(tmp_path.iterdir())
-    with pytest.raises(DataError, match="--output"):
+    with pytest.raises(DataError):
         check_output(str(tmp_path / ("n" * 300)))
 
 

@@ -31,7 +31,7 @@ def test_an_output_folder_is_locked(command: str, tmp_path: Path) -> None:
     with locked(output):
         (output / "first").write_text("results of the first command")
         arguments = build_parser([words[0]]).parse_args(words)
-        with pytest.raises(BusyError, match="out"):
+        with pytest.raises(BusyError):
             arguments.run(arguments)
         assert [path.name for path in output.iterdir()] == ["first"]
 

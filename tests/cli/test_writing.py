@@ -149,5 +149,5 @@ def test_nats_are_the_mean_log_probability(model: str, writing: GenerationOption
 
 
 def test_translator_refuses_a_generative_model(model: str) -> None:
-    with pytest.raises(ModelError, match="--to"):
+    with pytest.raises(ModelError):
         Translator.from_pretrained(model)

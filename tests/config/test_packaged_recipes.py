@@ -1,5 +1,3 @@
-"""Packaged recipes are found by name."""
-
 from __future__ import annotations
 
 import re
@@ -82,7 +80,7 @@ def test_packaged_texts_are_found_from_any_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve_path("recipes/demo/pairs.tsv", tmp_path) == RECIPES / "demo" / "pairs.tsv"
-    with pytest.raises(RecipeError, match=r"absent\.tsv"):
+    with pytest.raises(RecipeError):
         resolve_path("recipes/demo/absent.tsv", tmp_path)
 
 

@@ -1,5 +1,3 @@
-"""Checksums of official files."""
-
 from __future__ import annotations
 
 import tarfile

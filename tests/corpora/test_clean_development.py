@@ -191,16 +191,6 @@ def test_reported_and_repeated_pairs_are_left_out(
     ]
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [(("a b", "c"), ("a b", "d")), (("a", "b"), ("a", "a")), (("né", "x"), ("ne", "x"))],
-)
-def test_different_words_give_different_keys(
-    first: tuple[str, str], second: tuple[str, str]
-) -> None:
-    assert pair_key(*first) != pair_key(*second)
-
-
 def rows_of(config: str) -> Iterable[Mapping[str, Any]]:
     opened = open_folder(find_source("clean_development"), config, folder())
     return READERS[config](opened, "validation")

@@ -1,5 +1,3 @@
-"""ParaNMT, PPDB and SimpWiki: rows and filters."""
-
 from __future__ import annotations
 
 import logging
@@ -54,30 +52,11 @@ def test_paranmt_is_read_from_its_zip(inside: str, place: str, tmp_path: Path) -
     assert scores(tmp_path / place) == [0.9, 1.0, 0.4, -0.2]
 
 
-def test_streaming_equals_reading(tmp_path: Path) -> None:
-    folder = paranmt(tmp_path)
-    read = load_dataset("paranmt", "50m", data_dir=folder, cache_dir=tmp_path / "rows")
-    streamed = load_dataset("paranmt", "50m", data_dir=folder, streaming=True)
-    assert list(read) == list(streamed) == ["train"]
-    assert list(read["train"]) == list(streamed["train"])
-    assert read["train"].features == streamed["train"].features
-
-
-def test_changed_files_and_options_are_not_read_from_the_cache(tmp_path: Path) -> None:
-    for names in (["good"], ["good", "short"]):
-        options = {"data_dir": paranmt(tmp_path, *names), "cache_dir": tmp_path / "rows"}
-        assert len(load_dataset("paranmt", "50m", split="train", **options)) == len(names)
-    assert len(load_dataset("paranmt", "50m", split="train", min_score=0.5, **options)) == 1
-
-
 @pytest.mark.parametrize(
     ("options", "kept"),
     [
-        ({"min_score": 0.4}, ["good", "copy", "short"]),
-        ({"max_score": 0.9}, ["good", "short", "odd"]),
         ({"min_score": 0.5, "max_score": 0.95}, ["good"]),
         ({"max_overlap": 0.5}, ["good", "short", "odd"]),
-        ({"min_words": 3}, ["good", "copy", "odd"]),
         ({"max_words": 4}, ["short", "odd"]),
         ({"min_score": 0.0, "max_overlap": 0.5, "min_words": 3}, ["good"]),
     ],
@@ -95,12 +74,13 @@ BAD = [
 
 
 def test_invalid_options_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="train"):
-        scores(paranmt(tmp_path), min_score=2.0)
-    with pytest.raises(DataError, match="bad_rows"):
-        scores(paranmt(tmp_path), bad_rows="refused")
-    with pytest.raises(DataError, match=r"'2\.0-s-lexical'"):
+    for options in ({"min_score": 2.0}, {"bad_rows": "refused"}):
+        with pytest.raises(DataError):
+            scores(paranmt(tmp_path), **options)
+    with pytest.raises(DataError):
         rows("ppdb", "2.0-s-lexica", tmp_path)
+    with pytest.raises(DataError):
+        scores(put(tmp_path / "other", {"other.txt": "text"}))
 
 
 @pytest.mark.parametrize("bad", BAD)
@@ -117,22 +97,9 @@ def test_malformed_rows_are_skipped_or_refused(
         scores(folder, bad_rows="refuse")
 
 
-@pytest.mark.parametrize("mark", [*MARKS, "\u00a0", "\ufeff", "😀", "e\u0301", "\ud7ff", '"'])
-def test_unusual_characters_are_kept(mark: str, tmp_path: Path) -> None:
-    text = paranmt_text("good") + f"a{mark}b\tc{mark}d\t0.5\n"
-    folder = put(tmp_path / "paranmt", {"para-nmt-50m.txt": text})
-    assert sides("paranmt", "50m", folder)[1:] == [(f"a{mark}b", f"c{mark}d")]
-
-
 def test_the_5m_release_has_no_scores(tmp_path: Path) -> None:
     folder = put(tmp_path / "paranmt", {"para-nmt-5m-processed.txt": "a b\tc d\ne\tf\n"})
     assert rows("paranmt", "5m", folder, min_words=2) == [{"sentence1": "a b", "sentence2": "c d"}]
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    folder = put(tmp_path / "paranmt", {"other.txt": "text"})
-    with pytest.raises(DataError, match=rf"para-nmt-50m\.txt.*{folder}"):
-        scores(folder)
 
 
 # PPDB
@@ -248,19 +215,11 @@ def test_simpwiki_1_has_three_splits(is_packed: bool, tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize("longer", ["normal", "simple"])
-@pytest.mark.parametrize("config", ["v1", "v2"])
-def test_simpwiki_files_of_different_length_are_refused(
-    config: str, longer: str, tmp_path: Path
-) -> None:
-    files = dict(V1 if config == "v1" else V2)
-    files[f"{longer}.training.txt" if config == "v1" else f"{longer}.aligned"] += "one\t1\tmore .\n"
-    shorter = "simple" if longer == "normal" else "normal"
-    with pytest.raises(DataError, match=rf"{shorter}\.\S+ .* 2.*{longer}\."):
-        rows("simpwiki", config, put(tmp_path, files))
-
-
-def test_a_simpwiki_row_without_a_sentence_is_refused(tmp_path: Path) -> None:
-    folder = put(tmp_path, {**V2, "simple.aligned": SIMPLE.replace("\tCats are small .", "")})
+@pytest.mark.parametrize("side", ["normal", "simple"])
+def test_simpwiki_files_that_do_not_match_are_refused(side: str, tmp_path: Path) -> None:
+    for config, files, name in (("v1", V1, f"{side}.training.txt"), ("v2", V2, f"{side}.aligned")):
+        with pytest.raises(DataError):
+            rows("simpwiki", config, put(tmp_path, {**files, name: files[name] + "a\t1\tb .\n"}))
+    no_sentence = V2["simple.aligned"].replace("\tCats are small .", "")
     with pytest.raises(DataError, match=r"normal\.aligned:2 "):
-        rows("simpwiki", "v2", folder)
+        rows("simpwiki", "v2", put(tmp_path, {**V2, "simple.aligned": no_sentence}))

@@ -1,23 +1,20 @@
-"""Builders of similarity sets."""
-
 from __future__ import annotations
 
+import itertools
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import datasets
 import pytest
 
-from paraphrastic_hf.corpora.folder import corpus_folder
 from paraphrastic_hf.corpora.load import builder, load_dataset
 from paraphrastic_hf.corpora.readers.similarity import share_of
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
 from paraphrastic_hf.corpora.sources import read_records
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.download import Remote
-from tests.corpora.layouts import FILES, ROWS, write, write_all
+from tests.corpora.layouts import FILES, ROWS, SICK_HEADER, write, write_all
 from tests.io.serving import serving
 
 
@@ -26,23 +23,14 @@ def load(corpora: Path, name: str, config: str, split: str | None, **options: An
     return load_dataset(name, config, split, data_dir=corpora, cache_dir=cache, **options)
 
 
-@pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
 @pytest.mark.parametrize(("name", "config", "split"), ROWS)
-def test_rows_equal_the_files(
-    name: str, config: str, split: str, streaming: bool, corpora: Path
-) -> None:
-    found = load(corpora, name, config, split, streaming=streaming)
-    assert list(found) == ROWS[name, config, split]
-
-
-@pytest.mark.parametrize("source", read_records("similarity"), ids=lambda source: source.name)
-def test_a_builder_has_the_metadata_of_its_record(source: Any, tmp_path: Path) -> None:
-    for config in source.configs:
-        info = builder(source.name, config, cache_dir=str(tmp_path)).info
-        assert (info.license, info.citation) == (source.license, source.citation)
-        assert list(info.features)[:2] == ["sentence1", "sentence2"]
-        third = "label" if source.row_type == "labeled" else "score"
-        assert list(info.features)[2] == third
+def test_rows_equal_the_files(name: str, config: str, split: str, corpora: Path) -> None:
+    for streaming in (False, True):
+        found = load(corpora, name, config, split, streaming=streaming)
+        assert list(found) == ROWS[name, config, split]
+    for streaming in (False, True):
+        with pytest.raises(DataError):
+            load(corpora, name, config, "dev", streaming=streaming)
 
 
 def test_all_years_come_in_order(corpora: Path) -> None:
@@ -52,35 +40,23 @@ def test_all_years_come_in_order(corpora: Path) -> None:
 
 
 def test_hard_sts_uses_all_years(corpora: Path) -> None:
-    """25 equal rates share the mean of ranks 1 to 25."""
+
     rows = load(corpora, "hard_sts", "all", "test")
     assert len(rows) == len({name for names in STS_DATASETS.values() for name in names})
     assert set(rows["percentile"]) == {52.0}
 
 
-@pytest.mark.parametrize("folder", ["sts14", "sts14/original"])
-def test_data_dir_may_be_the_folder_of_a_year(folder: str, corpora: Path) -> None:
-    rows = load_dataset(
-        "sts", "sts14", "test", data_dir=corpora / folder, cache_dir=str(corpora.parent / "rows")
-    )
-    assert list(rows) == ROWS["sts", "sts14", "test"]
+def test_data_dir_may_be_a_folder_or_archive_of_a_year(corpora: Path) -> None:
+    packed = corpora.parent / "packed" / "sts14"
+    packed.mkdir(parents=True)
+    archive = shutil.make_archive(str(packed / "STS2014-en-test"), "zip", corpora / "sts14")
+    for given in ("sts14", "sts14/original", archive, packed.parent):
+        rows = load_dataset("sts", "sts14", "test", data_dir=corpora / given, streaming=True)
+        assert list(rows) == ROWS["sts", "sts14", "test"]
 
 
-@pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "in the named folder"])
-def test_data_dir_may_be_the_archive_of_a_year(is_alone: bool, corpora: Path) -> None:
-    folder = corpora.parent / "packed" / "sts14"
-    folder.mkdir(parents=True)
-    archive = shutil.make_archive(str(folder / "STS2014-en-test"), "zip", corpora / "sts14")
-    given = archive if is_alone else folder.parent
-    rows = load_dataset(
-        "sts", "sts14", "test", data_dir=given, cache_dir=str(corpora.parent / "rows")
-    )
-    assert list(rows) == ROWS["sts", "sts14", "test"]
-
-
-@pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
 def test_archives_are_downloaded_without_data_dir(
-    streaming: bool, corpora: Path, monkeypatch: pytest.MonkeyPatch
+    corpora: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     monkeypatch.setenv("no_proxy", "*")
@@ -95,7 +71,7 @@ def test_archives_are_downloaded_without_data_dir(
             server.serve(remote.path, Path(archive).read_bytes())
             remotes.append(Remote(remote.path, server.url(remote.path)))
         monkeypatch.setattr(made, "source", replace(made.source, files=tuple(remotes)))
-        for split in ("test", "train", "test"):
+        for split, streaming in itertools.product(("test", "train", "test"), (False, True)):
             found = load_dataset("sts", "sts12", split, cache_dir=cache, streaming=streaming)
             assert list(found) == ROWS["sts", "sts12", split]
     asked = {path: len(file.requests) for path, file in server.files.items() if file.requests}
@@ -132,12 +108,6 @@ def test_unknown_names_are_reported_with_the_nearest(
         load_dataset(name, config, data_dir=corpora, **options)
 
 
-@pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
-def test_unknown_splits_are_reported_with_the_known_ones(streaming: bool, corpora: Path) -> None:
-    with pytest.raises(DataError, match=r"^stsb: .*dev.*validation"):
-        load(corpora, "stsb", "default", "dev", streaming=streaming)
-
-
 def test_changed_files_are_read_again(corpora: Path, tmp_path: Path) -> None:
     path, good = "stsbenchmark/sts-test.csv", FILES["stsbenchmark/sts-test.csv"]
     other = write_all(tmp_path / "other")
@@ -158,12 +128,8 @@ def test_unchanged_files_are_read_once(corpora: Path, monkeypatch: pytest.Monkey
     assert list(load(corpora, "sts", "sts14", "test")) == ROWS["sts", "sts14", "test"]
 
 
-def columns(rows: Any) -> tuple[list[str], list[str], list[float]]:
-    return tuple(list(rows[name]) for name in ("sentence1", "sentence2", "score"))  # type: ignore[return-value]
-
-
 @pytest.mark.slow
-def test_the_sts_builder_equals_the_evaluation_reader(data: Path, tmp_path: Path) -> None:
+def test_the_builders_equal_the_evaluation_readers(data: Path, tmp_path: Path) -> None:
     rows = load_dataset("sts", "all", "test", data_dir=data, cache_dir=str(tmp_path)).to_dict()
     expected: dict[str, list[Any]] = {"sentence1": [], "sentence2": [], "score": []}
     names = []
@@ -174,34 +140,15 @@ def test_the_sts_builder_equals_the_evaluation_reader(data: Path, tmp_path: Path
         names += [(pairs.group, pairs.name)] * len(pairs)
     assert {column: rows[column] for column in expected} == expected
     assert list(zip(rows["year"], rows["dataset"], strict=True)) == names
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("split", "stem"), [("validation", "dev"), ("test", "test")])
-def test_the_benchmark_builder_equals_the_evaluation_reader(
-    split: str, stem: str, data: Path, tmp_path: Path
-) -> None:
-    rows = load_dataset("stsb", None, split, data_dir=data, cache_dir=str(tmp_path))
-    pairs = read_stsb(data, stem)
-    assert columns(rows) == (pairs.first, pairs.second, pairs.scores)
-
-
-@pytest.mark.slow
-def test_official_rows_have_the_columns_of_their_features(data: Path, tmp_path: Path) -> None:
-    sources = [source for source in read_records("similarity") if source.name != "hard_sts"]
-    for source in sources:
-        for config in source.configs if corpus_folder(source, data) else ():
-            found = load_dataset(
-                source.name, config, data_dir=data, cache_dir=str(tmp_path), streaming=True
-            )
-            assert isinstance(found, datasets.IterableDatasetDict)
-            for split in found.values():
-                assert list(next(iter(split))) == list(split.features)
+    for split, stem in (("validation", "dev"), ("test", "test")):
+        found = load_dataset("stsb", None, split, data_dir=data, cache_dir=str(tmp_path))
+        pairs = read_stsb(data, stem)
+        assert [list(found[name]) for name in expected] == [pairs.first, pairs.second, pairs.scores]
 
 
 @pytest.mark.parametrize(("size", "sizes"), [(19, (7, 1, 11)), (750, (300, 75, 375))])
 def test_the_supervised_splits_divide_a_dataset(size: int, sizes: tuple[int, ...]) -> None:
-    """Splits are fixed for a dataset and differ between datasets."""
+
     rows = [{"number": number} for number in range(size)]
     pairs = {name: ScoredPairs(name, "2014", [], [], []) for name in ("images", "OnWN")}
     found = {
@@ -212,3 +159,101 @@ def test_the_supervised_splits_divide_a_dataset(size: int, sizes: tuple[int, ...
     assert sorted(row["number"] for part in found["images"] for row in part) == list(range(size))
     assert found["images"] != found["OnWN"]
     assert list(share_of(rows, "test", pairs["OnWN"])) == found["OnWN"][2]
+
+
+class Bad(NamedTuple):
+    """A bad file, the line and value that the error names, and the corpus it belongs to."""
+
+    path: str
+    content: str | bytes
+    line: int
+    value: str
+    name: str
+    config: str = "default"
+    split: str = "validation"
+
+
+DEV = "stsbenchmark/sts-dev.csv"
+TRIAL = "sick2014/SICK_trial.txt"
+GOLD = "sts14/original/STS.gs.OnWN.txt"
+TRACK_GOLD = "sts17/STS2017.gs/STS.gs.track5.en-en.txt"
+PHRASES = "ppdb_annotated/ppdb_dev.txt"
+BIGRAMS = "ppdb_annotated/bigram_dev.jn.txt"
+RATED = "ppdb_pavlick26k/ppdb-sample.tsv"
+WORDS = "wordsim/mfaruqui_eval-word-vectors/EN-SIMLEX-999.txt"
+TWEETS = "twitter/dev.data"
+LABELS = "twitter/test.label"
+GOOD = "m\ti\t1\t8\t5\ta\tb\n"
+
+BAD = [  # other faults of STS files are in test_sts_files.py
+    Bad(DEV, "m\ti\t1\t8\thigh\ta\tb\n", 1, "'high'", "stsb"),
+    Bad(DEV, f"{GOOD}\nm\ti\t1\t8\t6\ta\tb\n", 3, "'6'", "stsb"),
+    Bad(DEV, "m\ti\t1\t8\t5\ta\n", 1, "", "stsb"),
+    Bad(DEV, GOOD.encode() + b"m\ti\t1\t8\t5\tcaf\xe9\tb\n", 2, "", "stsb"),
+    Bad(DEV, "m\ti\t1\t8\t5\ta\0\tb\n", 1, "", "stsb"),
+    Bad(TRIAL, "4\te\tf\t3.6\tNEUTRAL\n", 1, "'pair_ID'", "sick"),
+    Bad(TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\tMAYBE\n", 2, "'MAYBE'", "sick"),
+    Bad(TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\t\n", 2, "''", "sick_e"),
+    Bad(TRIAL, f"{SICK_HEADER}x\te\tf\t3.6\tNEUTRAL\n", 2, "'x'", "sick"),
+    Bad(TRIAL, f"{SICK_HEADER}4\te\tf\t0\tNEUTRAL\n", 2, "'0'", "sick"),
+    Bad(TWEETS, "2\tT\ta\tb\t(five, 0)\tx\ty\n", 1, "'(five, 0)'", "twitter"),
+    Bad(TWEETS, "2\tT\ta\tb\t(7, 0)\tx\ty\n", 1, "'7'", "twitter"),
+    Bad(LABELS, "true\t1.0\ntrue\thigh\n", 2, "'high'", "twitter", split="test"),
+    Bad(PHRASES, "a|||b|||0.5\n", 1, "'0.5'", "annotated_ppdb"),
+    Bad(PHRASES, "a\tb\t3\n", 1, "", "annotated_ppdb"),
+    Bad(BIGRAMS, "a b|||c d|||8\n", 1, "'8'", "bigrams", "jn"),
+    Bad(RATED, "4\tNP\ta\tb\t3,,5\n", 1, "''", "pavlick_ppdb", split="test"),
+    Bad(WORDS, "a\tb\t1\nc\td\tinf\n", 2, "'inf'", "wordsim", "simlex", "test"),
+    Bad(GOLD, "good\n", 1, "'good'", "sts", "sts14", "test"),
+    Bad(GOLD, "good\n", 1, "'good'", "hard_sts", "all", "test"),
+    Bad(TRACK_GOLD, "4.8\n-\n", 2, "'-'", "sts17", "en-en", "test"),
+]
+
+
+def refused(corpora: Path, *names: str) -> str:
+    """Return the error of loading, which is the same while streaming."""
+    errors = []
+    for streaming in (False, True):
+        cache = str(corpora.parent / "rows")
+        with pytest.raises(DataError) as error:
+            list(load_dataset(*names, streaming=streaming, data_dir=corpora, cache_dir=cache))
+        errors.append(str(error.value))
+    assert errors[0] == errors[1]
+    return errors[0]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{bad.name} {bad.content!r:.40}")
+def test_bad_lines_are_refused_with_their_place(bad: Bad, corpora: Path) -> None:
+    write(corpora, bad.path, bad.content)
+    error = refused(corpora, bad.name, bad.config, bad.split)
+    assert f"{Path(bad.path).name}:{bad.line} " in error
+    assert bad.value in error
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "names"),
+    [
+        (DEV, "\n\n", ("stsb", "default", "validation")),
+        (LABELS, "true\t1\n" * 3, ("twitter", "default", "test")),
+        ("sts14/original/STS.gs.images.txt", None, ("sts", "sts14", "test")),
+        ("sts14/original/STS.gs.images.txt", None, ("hard_sts", "hard_plus", "test")),
+        (TRACK_GOLD, None, ("sts17", "en-en", "test")),
+        ("stsbenchmark/sts-test.csv", None, ("stsb", "default", "test")),
+        ("sick2014/SICK_test_annotated.txt", None, ("sick_e", "default", "test")),
+        (LABELS, None, ("twitter", "default", "test")),
+        ("ppdb_annotated/bigram_test.jn.txt", None, ("bigrams", "jn", "test")),
+    ],
+)
+def test_files_that_are_missing_or_do_not_match_are_refused(
+    path: str, content: str | None, names: tuple[str, ...], corpora: Path
+) -> None:
+    (corpora / path).unlink()
+    if content is not None:
+        write(corpora, path, content)
+    refused(corpora, *names)
+
+
+@pytest.mark.parametrize("source", read_records("similarity"), ids=lambda source: source.name)
+def test_a_wrong_folder_is_refused(source: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        load_dataset(source.name, data_dir=tmp_path, cache_dir=str(tmp_path / "rows"))

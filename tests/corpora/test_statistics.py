@@ -1,19 +1,13 @@
-"""Statistics of corpora, computed by hand."""
-
 from __future__ import annotations
 
 import random
 from collections import Counter
 
 import pytest
-from datasets import Dataset
 
 from paraphrastic_hf.corpora.builder import (
-    TEXT,
     bitext,
     labeled,
-    pair,
-    parsed_sentence,
     scored_pair,
 )
 from paraphrastic_hf.corpora.counts import RowCount, markdown
@@ -55,21 +49,6 @@ def test_labels_are_counted_by_name_in_descending_order() -> None:
     assert (free["repeated_rows"], free["labels"]) == (1, {"DESC:def": 2})
 
 
-def test_only_texts_have_lengths() -> None:
-    features = [
-        pair(article=TEXT),
-        scored_pair(dataset=TEXT, year=TEXT, syntax=TEXT),
-        bitext("en", "fr", id=TEXT),
-        parsed_sentence(tree=TEXT, document=TEXT),
-    ]
-    assert [list(describe([], one)["words"]) for one in features] == [
-        ["sentence1", "sentence2"],
-        ["sentence1", "sentence2"],
-        ["en", "fr"],
-        ["text"],
-    ]
-
-
 def test_missing_texts_and_scores_are_ignored() -> None:
     nothing = {"mean": 0.0, "shortest": 0, "longest": 0}
     found = describe([{"en": None, "fr": "un chat"}], bitext("en", "fr"))["words"]
@@ -89,11 +68,6 @@ def test_every_score_falls_into_its_bin() -> None:
     rows = [{"sentence1": "a", "sentence2": "b", "score": score} for score in scores]
     bins = Counter(min(int(score // 0.5), 9) for score in scores)
     assert describe(rows, scored_pair())["score"]["histogram"] == [bins[n] for n in range(10)]
-
-
-def test_a_dataset_is_described_like_its_rows() -> None:
-    dataset = Dataset.from_list(SCORED, features=scored_pair())
-    assert describe(dataset, dataset.features) == describe(SCORED, scored_pair())
 
 
 def row(corpus: str, config: str, split: str, read: int, published: int | None) -> str:
@@ -119,13 +93,10 @@ def test_the_table_explains_differences() -> None:
     assert "tree_depth test: -1,000" in line
     assert SOURCES["probing"].notes in line
     assert "| bucc | de-en 9 | de-en ? | 1 " in row("bucc", "de-en", "gold", 9, None)
-
-
-def test_the_table_sums_many_configurations() -> None:
-    counts = [
+    many = [
         RowCount("tatoeba", f"l{n:02}", "test", 1000, 1000 if n < 11 else None) for n in range(12)
     ]
-    line = markdown(counts).splitlines()[-1]
+    line = markdown(many).splitlines()[-1]
     assert all(number in line for number in ("12,000", "11,000", " 12 ", " 1 "))
 
 

@@ -1,5 +1,3 @@
-"""Tokens and tags of trees and CoNLL-U files."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -8,6 +6,12 @@ import pytest
 
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.corpora.readers.syntax import read_trees
+from paraphrastic_hf.corpora.readers.tagging import (
+    TaggedSentence,
+    cut,
+    split_in_order,
+    tagged_sentences,
+)
 from paraphrastic_hf.errors import DataError
 from tests.corpora.made_files import Row, put, rows
 
@@ -28,7 +32,7 @@ def treebank(tmp_path: Path, text: str) -> list[Row]:
 
 
 def test_trees_are_read_across_lines_and_several_per_line(tmp_path: Path) -> None:
-    """Brackets are tokens. Traces are not, and a tree of traces is skipped."""
+
     put(tmp_path, {"treebank/combined/wsj_0002.mrg": "((NN a))\n"})
     found = treebank(tmp_path, TREES + "((S (-NONE- *)))\n")
     texts = ["The ferry left ( late ) .", "Fog", "Aye !", "Rain", "a"]
@@ -44,7 +48,7 @@ def test_gum_has_a_folder_of_trees(tmp_path: Path) -> None:
     folder = put(tmp_path / "gum", {"const/GUM_fiction_moon.ptb": "(ROOT (NP (NN a)))\n"})
     (row,) = rows("gum", None, tmp_path)
     assert (row["tokens"], row["document"]) == (["a"], "GUM_fiction_moon")
-    with pytest.raises(DataError, match="treebank"):
+    with pytest.raises(DataError):
         rows("treebank", None, folder)
 
 
@@ -122,3 +126,56 @@ def test_gum_has_its_official_splits(tmp_path: Path) -> None:
     assert {split: rows["document"][0] for split, rows in found.items()} == dict(
         zip(("train", "validation", "test", "gentle"), documents, strict=True)
     )
+
+
+def texts(*documents: str) -> list[TaggedSentence]:
+    return [TaggedSentence(["a"], ["DT"], document) for document in documents]
+
+
+def names(parts: list[list[TaggedSentence]]) -> list[str]:
+    return ["".join(sentence.document for sentence in part) for part in parts]
+
+
+def test_parts_end_with_the_document_that_reaches_their_share() -> None:
+    corpus = texts(*"uuuuuvvvwx")
+    assert names(split_in_order(corpus, [0.5, 0.2])) == ["uuuuu", "vvv", "wx"]
+    assert names(split_in_order(corpus, [0.6, 0.1])) == ["uuuuuvvv", "w", "x"]
+    parts = split_in_order(texts(*[""] * 10), [0.8, 0.1])
+    assert [len(part) for part in parts] == [8, 1, 1]
+    with pytest.raises(DataError):  # empty parts
+        split_in_order(texts(*"uuuuu"), [0.5, 0.2])
+
+
+def test_splits_keep_all_sentences_in_order() -> None:
+    corpus = [TaggedSentence([str(n)], ["CD"], f"d{n // 3}") for n in range(40)]
+    parts = split_in_order(corpus, [0.7, 0.15])
+    assert [sentence for part in parts for sentence in part] == corpus
+    documents = [{sentence.document for sentence in part} for part in parts]
+    assert not documents[0] & documents[1]
+    assert not documents[1] & documents[2]
+
+
+def test_rows_without_words_are_skipped() -> None:
+    rows = [
+        {"tokens": ["a", "cat"], "tags": ["DT", "NN"], "document": "w1"},
+        {"tokens": [], "tags": [], "document": "w1"},
+    ]
+    assert tagged_sentences(rows, "made") == [TaggedSentence(["a", "cat"], ["DT", "NN"], "w1")]
+
+
+@pytest.mark.parametrize(
+    "rows", [[{"tokens": ["a"], "tags": []}], [{"tokens": ["a"]}], [{"tokens": [], "tags": []}]]
+)
+def test_bad_rows_are_refused(rows: list[dict[str, list[str]]]) -> None:
+    with pytest.raises(DataError):
+        tagged_sentences(rows, "made")
+
+
+def test_a_long_sentence_is_cut_with_its_tags() -> None:
+    whole = TaggedSentence(list("abcde"), list("vwxyz"), "d")
+    assert cut(whole, 2) == [
+        TaggedSentence(["a", "b"], ["v", "w"], "d"),
+        TaggedSentence(["c", "d"], ["x", "y"], "d"),
+        TaggedSentence(["e"], ["z"], "d"),
+    ]
+    assert cut(whole, 5) == [whole]

@@ -1,5 +1,3 @@
-"""Commands in pages and help texts parse, and their options and recipes exist."""
-
 from __future__ import annotations
 
 import argparse

@@ -1,5 +1,3 @@
-"""docs/report.md has the tables of docs/results.tsv, and none is wide."""
-
 from __future__ import annotations
 
 import runpy

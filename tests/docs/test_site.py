@@ -1,5 +1,3 @@
-"""The documentation site builds completely, and broken links are errors."""
-
 from __future__ import annotations
 
 import doctest

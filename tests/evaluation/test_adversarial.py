@@ -123,9 +123,6 @@ def test_the_second_sentence_of_a_pair_is_unchanged() -> None:
     found = attack([Example("a b", "yes", "c")], entails, [["b a"]])
     assert asked == [("a b", "c"), ("b a", "c")]
     assert training_rows(found) == [["yes", "b a", "c"]]
-
-
-def test_an_attack_needs_examples() -> None:
     with pytest.raises(DataError):
         attack([], says, [])
 

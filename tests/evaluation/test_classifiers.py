@@ -98,7 +98,7 @@ def test_folds_are_stratified_and_reproducible() -> None:
         assert np.ptp(counts) <= 1
     assert np.ptp(np.bincount(fold)) == 0
     assert (fold == stratified_folds(labels, 10)).all()
-    with pytest.raises(DataError, match="10"):
+    with pytest.raises(DataError):
         stratified_folds(labels[:9], 10)
 
 

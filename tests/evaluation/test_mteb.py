@@ -53,6 +53,6 @@ def test_missing_files_and_unknown_tasks_are_errors(tmp_path: Path) -> None:
     pytest.importorskip("mteb")
     with pytest.raises(MissingFileError):
         local_tasks(tmp_path, ["STS12"])
-    with pytest.raises(DataError, match="STS99"):
+    with pytest.raises(DataError):
         local_tasks(tmp_path, ["STS99"])
     assert local_tasks(tmp_path) == []

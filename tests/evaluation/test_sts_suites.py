@@ -128,7 +128,7 @@ def test_hard_sts_is_the_correlation_over_each_split(hard_folder: Path) -> None:
     headline = results["headline"]
     assert headline["Hard average"] == (headline["Hard+"] + headline["Hard-"]) / 2
     (hard_folder / "sts14" / "STS.gs.images.txt").unlink()  # every year is needed
-    with pytest.raises(DataError, match=r"STS.gs.images.txt"):
+    with pytest.raises(DataError):
         evaluate(Letters(), "sts-hard", hard_folder)
 
 

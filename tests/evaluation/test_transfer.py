@@ -105,7 +105,7 @@ def test_a_task_without_its_corpus_is_skipped(tmp_path: Path) -> None:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.full((len(texts), 3), np.nan)
 
-    with pytest.raises(ModelError, match="NaN"):
+    with pytest.raises(ModelError):
         evaluate(Bad(), "transfer", folder)
 
 

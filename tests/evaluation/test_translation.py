@@ -101,7 +101,7 @@ def test_semantic_scores_equal_the_scorers_and_are_averaged_by_year(
     assert "SIM 2015" in alone
     assert not any(name.startswith("SimiLE") for name in alone)
     (tmp_path / "absent").mkdir()
-    with pytest.raises(DataError, match=r"en_formated\.json"):
+    with pytest.raises(DataError):
         evaluate(Letters(), "wmt-da", tmp_path / "absent")
 
 

@@ -1,5 +1,3 @@
-"""Samples depend only on the seed of the call, also with other threads."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Diagnostics of generative models whose likelihood is known."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Tasks of generative models, from their configuration."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Every family is pushed to a Hub and loaded again, with and without faults."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The card that training writes, for every kind and family."""
-
 from __future__ import annotations
 
 import json
@@ -74,7 +72,7 @@ def test_every_development_set_is_described() -> None:
 
 
 def test_an_unknown_family_is_named(tmp_path: Path) -> None:
-    """For example a user's own encoder."""
+
     assert "new-one" in composition({"model_type": "new-one"}, tmp_path)
 
 
@@ -191,7 +189,7 @@ sys.meta_path.insert(0, Absent())
 def test_examples_for_other_libraries_run_without_this_package(
     name: str, root: Path, tmp_path: Path
 ) -> None:
-    """They run without prompts and without warnings about model types."""
+
     model = trained(FAMILIES[name], tmp_path, root)
     code = code_of((model / "README.md").read_text("utf-8"))
     named = re.findall(r"^(?:model|directory) = .*$", code, re.MULTILINE)[:1]

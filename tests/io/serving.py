@@ -14,14 +14,8 @@ from huggingface_hub import constants
 
 @dataclass
 class Served:
-    """A file and how it is answered.
-
-    Attributes:
-        content: Its bytes.
-        has_ranges: Whether a part can be asked for.
-        statuses: Of one answer after another; with 200 comes the file, as after the last.
-        cuts: Bytes sent of one answer after another before the connection breaks.
-        requests: The `Range` of each request.
+    """A file, the statuses of successive answers, the bytes sent before each connection breaks, and
+    the `Range` of each request.
     """
 
     content: bytes

@@ -1,5 +1,3 @@
-"""Safe unpacking of archives."""
-
 from __future__ import annotations
 
 import gc
@@ -19,7 +17,7 @@ import pytest
 
 from paraphrastic_hf.errors import DataError, DiskError
 from paraphrastic_hf.io import archives
-from paraphrastic_hf.io.archives import is_archive, unpack
+from paraphrastic_hf.io.archives import unpack
 
 MEMBERS = {"a.txt": b"one\n", "deep/er/b.txt": b"two\n" * 5000, "deep/empty": b""}
 NAMES = ["a.zip", "a.tar", "a.tar.gz", "a.tgz", "a.tar.xz", "a.tar.bz2"]
@@ -88,12 +86,13 @@ def test_every_member_is_unpacked_once(name: str, box: Path) -> None:
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 @pytest.mark.parametrize("member", ["../bad", "../../outside.txt", "deep/../../../outside.txt"])
 def test_a_member_outside_is_refused(member: str, name: str, box: Path) -> None:
+    refused(box / name)  # it does not exist
     refused(pack(box / name, {"good.txt": b"good", member: b"bad"}))
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 def test_an_absolute_member_stays_in_the_folder(name: str, box: Path, tmp_path: Path) -> None:
-    """The fixture `box` checks it. A tar's member goes below the folder."""
+
     archive = pack(box / name, {str(tmp_path / "outside.txt"): b"bad"})
     with suppress(DataError):
         unpack(archive, box / "out")
@@ -157,10 +156,6 @@ def test_a_zip_member_that_cannot_be_read_is_refused(flag: str, box: Path) -> No
     refused(box / "a.zip")
 
 
-def test_a_missing_archive_is_named(box: Path) -> None:
-    refused(box / "a.zip")
-
-
 def test_a_full_disk_is_not_called_damage(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fill(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -189,8 +184,3 @@ def test_concurrent_unpacking_is_done_once(box: Path, monkeypatch: pytest.Monkey
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(one, range(2))) == [MEMBERS] * 2
     assert len(calls) == 1
-
-
-def test_an_archive_is_known_by_its_name() -> None:
-    assert all(is_archive(name) for name in NAMES)
-    assert not is_archive("a.gz")

@@ -1,5 +1,3 @@
-"""Atomic writing of files and folders."""
-
 from __future__ import annotations
 
 import json
@@ -46,7 +44,7 @@ def test_output_must_be_a_regular_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     assert output_file(tmp_path / "link") == tmp_path / "target"
     for name in ("folder", "pipe"):
-        with pytest.raises(DataError, match=name):
+        with pytest.raises(DataError):
             output_file(tmp_path / name)
 
 

@@ -1,5 +1,3 @@
-"""Markdown tables and escaping."""
-
 from __future__ import annotations
 
 import pytest

@@ -27,11 +27,6 @@ def made_references(segments: int, seed: int = 0) -> list[str]:
     return [" ".join(random.choice(WORDS, random.integers(1, 15))) for _ in range(segments)]
 
 
-def test_counts_by_hand() -> None:
-    """`a b c d e` against `a b x d e`: a, b, d, e match, and `a b` and `d e`."""
-    assert bleu_counts(["a b c d e"], [["a b x d e"]]).tolist() == [[5, 5, 4, 2, 0, 0, 5, 4, 3, 2]]
-
-
 def test_an_empty_hypothesis_has_bleu_0() -> None:
     assert bleu_counts([""], [["a b"]]).tolist() == [[0, 2, 0, 0, 0, 0, 0, 0, 0, 0]]
     assert bleu_of_counts(np.zeros(10)) == 0
@@ -84,13 +79,6 @@ def test_p_equals_the_share_over_all_exchanged_texts() -> None:
             np.subtract(*(BLEU().corpus_score(each, [references]).score for each in pair))
         )
     assert found[1].p_value == np.mean(np.abs(differences) >= abs(differences[0]) - 1e-9)
-
-
-def test_p_of_equal_and_of_much_better_systems() -> None:
-    references = made_references(30)
-    worse = made(1, 30, 0.5, references)
-    found = compare_bleu([("a", worse), ("b", worse), ("c", references)], references, samples=9)
-    assert [each.p_value for each in found] == [None, 1, 1 / 10]
 
 
 def test_wrong_numbers_are_refused() -> None:

@@ -35,14 +35,6 @@ def test_characters_are_counted_like_the_2019_release(saved: Path, encoder: Any)
     assert length_counter(encoder, "characters")(SENTENCES).tolist() == counts
 
 
-def test_a_character_length_by_hand(encoder: Any) -> None:
-    """Characters are counted without outer spaces. No pieces have length 0."""
-    piece = max((token for token in encoder.tokenizer.tokens() if "▁" in token), key=len)
-    text = piece.replace("▁", "")
-    assert length_counter(encoder)([text, ""]).tolist() == [1, 0]
-    assert length_counter(encoder, "characters")([text, ""]).tolist() == [len(text) + 1, 0]
-
-
 def test_stock_static_embeddings_have_equal_lengths(
     stock: SentenceTransformer, encoder: Any
 ) -> None:
@@ -66,5 +58,5 @@ def test_transformer_lengths_ignore_special_tokens_padding_and_truncation(
 
 
 def test_a_model_without_tokenizer_is_refused() -> None:
-    with pytest.raises(ModelError, match="penalty='none'"):
+    with pytest.raises(ModelError):
         length_counter(object())

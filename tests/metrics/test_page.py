@@ -51,7 +51,7 @@ def test_the_page_shows_the_scores_of_the_metric(tmp_path: Path) -> None:
 
 
 def test_the_card_describes_a_metric_space() -> None:
-    """The Hub lists Spaces with these tags as metrics."""
+
     front: dict[str, Any] = CARD.data.to_dict()
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["sdk"] == "gradio"

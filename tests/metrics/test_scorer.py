@@ -240,23 +240,3 @@ def test_invalid_vectors_are_refused(encoder: SentenceEncoder) -> None:
     for model in (Bad(), encoder):
         with pytest.raises(ModelError):
             SimileScorer(model, penalty="none").score(["the cat"], ["a cat"])
-
-
-def test_an_incomplete_model_directory_is_refused(saved: Path, tmp_path: Path) -> None:
-    for name in ("spiece.model", "tokenizer.json", "tokenizer_config.json"):
-        (saved / name).unlink()
-    for folder in (saved, tmp_path / "absent"):
-        with pytest.raises(ModelError, match=folder.name):
-            SimileScorer(folder)
-
-
-def test_to_dict_includes_segments_on_request(encoder: SentenceEncoder) -> None:
-    scores = SimileScorer(encoder).score(HYPOTHESES, LISTS)
-    assert scores.to_dict() == {
-        "simile": scores.score,
-        "sim": scores.sim_score,
-        "signature": scores.signature,
-    }
-    values = scores.to_dict(segments=True)
-    assert values["simile_scores"] == scores.simile.tolist()
-    assert values["sim_scores"] == scores.sim.tolist()

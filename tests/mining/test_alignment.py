@@ -1,8 +1,7 @@
-"""Alignment of documents in order, by an exhaustive search and by the command."""
-
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -119,14 +118,9 @@ def test_a_side_is_a_list_of_strings(side: object) -> None:
     encoder = SentenceEncoder.from_pretrained("tiny")
     with pytest.raises(TypeError):
         align(side, ["b"], encoder)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "option", [{"max_sentences": 1}, {"skip_cost": float("nan")}, {"skip_cost": float("inf")}]
-)
-def test_bad_options_are_named(option: dict[str, float]) -> None:
-    with pytest.raises(DataError, match=next(iter(option))):
-        align(["a"], ["b"], SentenceEncoder.from_pretrained("tiny"), **option)  # type: ignore[arg-type]
+    for option in ({"max_sentences": 1}, {"skip_cost": math.nan}, {"skip_cost": math.inf}):
+        with pytest.raises(DataError):
+            align(["a"], ["b"], encoder, **option)  # type: ignore[arg-type]
 
 
 def test_the_command_writes_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -233,5 +233,5 @@ def test_shards_with_few_neighbors_are_joined() -> None:
 
 
 def test_a_missing_file_of_neighbors_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent\.npz"):
+    with pytest.raises(DataError):
         read_neighbors(tmp_path / "absent.npz")

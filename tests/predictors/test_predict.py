@@ -1,5 +1,3 @@
-"""`SentencePredictor`: batches do not matter, and wrong columns are refused."""
-
 from __future__ import annotations
 
 import numpy as np

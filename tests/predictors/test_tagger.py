@@ -1,5 +1,3 @@
-"""`Tagger` gives every word one tag, in any batch."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -68,7 +66,7 @@ def test_strings_and_foreign_tokenizers_are_refused() -> None:
     tagger = new_tagger()
     with pytest.raises(DataError):
         tagger.tag(["the cat"])  # type: ignore[list-item]
-    with pytest.raises(ModelError, match="50"):
+    with pytest.raises(ModelError):
         Tagger(tagger.model, CharNgramTokenizer.train(SENTENCES, vocab_size=50, orders=[2]))
 
 

@@ -86,10 +86,6 @@ def test_recipes_select_models_on_clean_development_sets(path: Path) -> None:
     assert recipe.run.development == expected
 
 
-def test_the_default_development_set_is_clean() -> None:
-    assert ContrastiveRecipe().run.development == "clean"
-
-
 def _follows_templates(folder: Path) -> None:
     """Check that SCPN's output follows the given parse."""
     parses = [

@@ -1,5 +1,3 @@
-"""Commands on a full disk name the file and leave no partial one."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""A few cases of `make test-damaged`, and tests of its tools."""
-
 from __future__ import annotations
 
 import os

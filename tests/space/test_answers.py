@@ -76,13 +76,6 @@ def test_pieces_of_one_word_are_grouped(space: SimpleNamespace) -> None:
     assert space.drawing.tokens(["cat", "dog"], np.zeros(2), 0).count('class="word"') == 2
 
 
-def test_the_color_shows_sign_and_size(space: SimpleNamespace) -> None:
-    shade = space.drawing.shade
-    assert shade(0.2, 0.2) == f"background: rgba({space.drawing.WITH}, 0.75)"
-    assert shade(-0.1, 0.2) == f"background: rgba({space.drawing.AGAINST}, 0.38)"
-    assert shade(0.0, 0.0).endswith("0.00)")
-
-
 def test_a_text_of_another_script_gets_a_link_to_another_model(space: SimpleNamespace) -> None:
     found = space.answers.similarity("猫が寝ている。", "a cat sleeps", "english")
     assert "model=multilingual" in found
@@ -105,11 +98,6 @@ def test_a_difference_of_case_or_spaces_is_not_one_of_order(space: SimpleNamespa
         assert page.count('"note"') == 1
 
 
-@pytest.mark.parametrize(("value", "width"), [(1.0, 100), (0.375, 38), (0.0, 0), (-0.5, 0)])
-def test_the_bar_is_as_long_as_the_cosine(space: SimpleNamespace, value: float, width: int) -> None:
-    assert f"width: {width}%" in space.drawing.cosine(value)
-
-
 def test_a_table_of_many_pairs_is_left_out(space: SimpleNamespace) -> None:
     assert space.drawing.pairs(["a"], ["b"], np.ones((1, 1)))
     assert not space.drawing.pairs(["a"] * 50, ["b"] * 50, np.ones((50, 50)))
@@ -130,11 +118,6 @@ def test_two_systems_are_compared_with_a_p_value(space: SimpleNamespace) -> None
     assert "0.062" in page  # the lowest p-value for five segments
     assert "tuned:newstest2015" in page
     assert page.count("<tr>") == 1 + 2 + 1 + 5  # systems, then segments
-
-
-def test_one_segment_has_p_1(space: SimpleNamespace) -> None:
-    page = space.answers.simile("a cat", "a dog", "a cat", "simile")
-    assert "1.000" in page
 
 
 @pytest.mark.parametrize(
@@ -167,7 +150,7 @@ def test_the_style_page_generates_text(space: SimpleNamespace, tmp_path: Path) -
     assert space.answers.style_languages(model) == ["en", "fr"]
     page = space.answers.style("the cat sleeps", "where is it?", "en", 2, model=model)
     assert page.count("<td>") == 2
-    with pytest.raises(DataError, match="style"):
+    with pytest.raises(DataError):
         space.answers.style("the cat sleeps", " ", "en", 2, model=model)
 
 
@@ -194,7 +177,7 @@ def test_the_syntax_page_generates_text(
     page = space.answers.syntax("cats sleep", "(ROOT (S))\n\n(ROOT (NP))", model="any")
     assert "cats sleep by (ROOT (NP))" in page
     assert page.count('<td class="number">0.50</td>') == 2
-    with pytest.raises(DataError, match="templates"):
+    with pytest.raises(DataError):
         space.answers.syntax("cats sleep", "\n", model="any")
 
 

@@ -1,5 +1,3 @@
-"""Trees as labeled spans, and back."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Penn Treebank words."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Byte pairs from released codes."""
-
 from __future__ import annotations
 
 import os
@@ -62,9 +60,9 @@ def test_saved_tokenizers_load_with_stock_classes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["#version: 0.2\n", "t h e\n"])
 def test_files_without_codes_are_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DataError, match=r"bpe\.codes"):
+    with pytest.raises(DataError):
         BytePairTokenizer.from_codes(write(tmp_path, text))
-    with pytest.raises(DataError, match="nothing"):
+    with pytest.raises(DataError):
         BytePairTokenizer.from_codes(tmp_path / "nothing")
 
 

@@ -1,5 +1,3 @@
-"""Character tokenizers: equal to AutoTokenizer, unknown characters dropped or kept."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -50,5 +48,5 @@ def test_characters_are_ranked_by_frequency_then_code_point() -> None:
 def test_a_damaged_file_is_a_model_error(tmp_path: Path) -> None:
     CharTokenizer(["a"]).save(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(ModelError, match=r"tokenizer\.json"):
+    with pytest.raises(ModelError):
         load_tokenizer(tmp_path)

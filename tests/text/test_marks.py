@@ -1,5 +1,3 @@
-"""Start and end marks."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -24,16 +22,6 @@ def test_by_hand() -> None:
     assert found == [[4, 2, 3, 5], [], [], [4, 2, 3, 5], [4, 3, 5]]
     assert tokenizer.tokens() == ["<pad>", "<unk>", "the", "cat", "<s>", "</s>"]
     assert (tokenizer.special.start, tokenizer.special.end, tokenizer.vocab_size) == ((4,), (5,), 6)
-
-
-@pytest.mark.parametrize(
-    ("marks", "expected"), [("start", ([4], [], [4, 3])), ("end", ([], [4], [3, 4]))]
-)
-def test_a_single_mark(marks: str, expected: tuple[list[int], list[int], list[int]]) -> None:
-    tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), marks)
-    ids = tokenizer.encode_batch(["cat"])[0].tolist()
-    special = tokenizer.special
-    assert (list(special.start), list(special.end), ids) == expected
 
 
 @pytest.mark.parametrize("marks", MARKS)

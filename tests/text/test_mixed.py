@@ -1,17 +1,23 @@
-"""Ids of a mixture: the ids of each part, one part after the other."""
-
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from transformers import AutoTokenizer
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.mixed_auto import MOST_PARTS, MixtureTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import any_text
 
 
 def test_by_hand() -> None:
@@ -49,3 +55,90 @@ def test_each_part_has_its_range_of_ids(
 def test_parts_that_treat_case_differently_are_refused() -> None:
     with pytest.raises(ValueError, match="lowercase"):
         MixedTokenizer([WordTokenizer(["a"]), WordTokenizer(["A"], lowercase=False)])
+
+
+@pytest.fixture(scope="module")
+def mixture(
+    word: WordTokenizer,
+    subword: SubwordTokenizer,
+    char_ngram: CharNgramTokenizer,
+    sentences: list[str],
+) -> MixedTokenizer:
+    characters = CharTokenizer.train(sentences, vocab_size=100)
+    return MixedTokenizer([word, char_ngram, subword, characters])
+
+
+@pytest.fixture(scope="module")
+def folder(mixture: MixedTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mixture")
+    mixture.save(folder)
+    return folder
+
+
+def remote_class(folder: Path) -> type[MixtureTokenizer]:
+    """The class in the saved Python files."""
+    return get_class_from_dynamic_module(
+        "paraphrastic_text_mixed_auto.MixtureTokenizer", str(folder)
+    )
+
+
+def ids(tokenizer: MixedTokenizer, text: str) -> list[int]:
+    return tokenizer.encode_batch([text])[0].tolist()
+
+
+def test_every_way_of_loading_gives_the_same_ids(
+    mixture: MixedTokenizer, folder: Path, sentences: list[str]
+) -> None:
+    assert remote_class(folder).__module__.startswith("transformers_modules")
+    for loaded in (
+        AutoTokenizer.from_pretrained(folder),
+        AutoTokenizer.from_pretrained(folder, trust_remote_code=True),
+        remote_class(folder).from_pretrained(folder),
+    ):
+        assert (len(loaded), loaded.vocab_size) == (mixture.vocab_size, mixture.vocab_size)
+        assert loaded.pad_token_id == 0
+        for text in [*sentences, "<pad> <unk> 0:the", "", "a", "\0\ud800"]:
+            assert loaded(text)["input_ids"] == ids(mixture, text)
+
+
+@pytest.fixture(scope="module")
+def loaded(folder: Path) -> Any:
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(text=any_text)
+def test_any_text_gets_the_same_ids(mixture: MixedTokenizer, loaded: Any, text: str) -> None:
+    assert loaded(text)["input_ids"] == ids(mixture, text)
+
+
+def test_tokens_are_named_after_their_part(loaded: Any) -> None:
+    found = loaded("the rain")["input_ids"]
+    tokens = loaded.convert_ids_to_tokens(found)
+    assert {token[0] for token in tokens} == set("0123")
+    assert "1:the" in tokens
+    assert loaded.convert_tokens_to_ids(tokens) == found
+    assert loaded.convert_ids_to_tokens([0, 1]) == ["<pad>", "<unk>"]
+
+
+def test_a_loaded_tokenizer_can_be_saved_again(
+    mixture: MixedTokenizer, folder: Path, tmp_path: Path
+) -> None:
+    remote_class(folder).from_pretrained(folder).save_pretrained(tmp_path / "again")
+    again = remote_class(tmp_path / "again").from_pretrained(tmp_path / "again")
+    assert again("the rain")["input_ids"] == ids(mixture, "the rain")
+    assert AutoTokenizer.from_pretrained(tmp_path / "again")("the")["input_ids"] == ids(
+        mixture, "the"
+    )
+
+
+def test_a_part_without_its_files_is_named(mixture: MixedTokenizer, tmp_path: Path) -> None:
+    mixture.save(tmp_path)
+    (tmp_path / "tokenizers" / "1" / "ngrams.json").unlink()
+    with pytest.raises(ModelError):
+        AutoTokenizer.from_pretrained(tmp_path)
+
+
+def test_too_many_parts_have_no_auto_config(word: WordTokenizer, tmp_path: Path) -> None:
+    MixedTokenizer([word] * (MOST_PARTS + 1)).save(tmp_path)
+    assert not (tmp_path / "tokenizer_config.json").exists()

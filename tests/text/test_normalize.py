@@ -1,5 +1,3 @@
-"""Normalization: the ASCII shortcut, idempotence, saving."""
-
 from __future__ import annotations
 
 import pytest
@@ -66,10 +64,6 @@ def test_lone_surrogates_become_encodable(text: str) -> None:
 @given(valid_text)
 def test_valid_text_is_unchanged(text: str) -> None:
     assert valid_unicode(text) == text
-
-
-def test_keep_apart_by_hand() -> None:
-    assert keep_apart("a b") == chr(0xF0061) + " " + chr(0xF0062)
 
 
 @given(st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])))

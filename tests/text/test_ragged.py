@@ -1,5 +1,3 @@
-"""Flat arrays of lists."""
-
 from __future__ import annotations
 
 from random import Random
@@ -17,16 +15,13 @@ def lists(ragged: Ragged) -> list[list[int]]:
     return [ragged[i].tolist() for i in range(len(ragged))]
 
 
-def test_by_hand() -> None:
-    ragged = Ragged.from_lists([[7, 8], [], [9]])
-    assert ragged.ids.tolist() == [7, 8, 9]
-    assert ragged.offsets.tolist() == [0, 2, 2, 3]
-    assert ragged.ids.dtype == np.int32
-
-
 @given(rows_of_ids)
 def test_packing_is_invertible(rows: list[list[int]]) -> None:
-    assert lists(Ragged.from_lists(rows)) == rows
+    packed = Ragged.from_lists(rows)
+    assert lists(packed) == rows
+    assert packed.ids.dtype == np.int32
+    backwards = np.arange(len(rows))[::-1]
+    assert packed.lengths(backwards).tolist() == [len(row) for row in reversed(rows)]
 
 
 @given(st.lists(rows_of_ids, max_size=4))
@@ -59,7 +54,3 @@ def test_padding_is_zero_and_masked(rows: list[list[int]], max_length: int | Non
     width = max(map(len, cut), default=0)
     assert ids.tolist() == [row + [0] * (width - len(row)) for row in cut]
     assert mask.tolist() == [[1] * len(row) + [0] * (width - len(row)) for row in cut]
-
-
-def test_lengths_of_selected_rows() -> None:
-    assert Ragged.from_lists([[7, 8], [], [9]]).lengths(np.array([2, 0])).tolist() == [1, 2]

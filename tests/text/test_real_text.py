@@ -1,5 +1,3 @@
-"""Tokenizers on real text."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Four routes from text to ids: this package, sentencepiece, tokenizers, AutoTokenizer."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,9 +10,9 @@ from hypothesis import example, given
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from paraphrastic_hf.text.normalize import SPACE_MARK, normalize, valid_unicode
+from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 from paraphrastic_hf.text.subword import SubwordTokenizer, round_scores
-from tests.texts import BROKEN, SENTENCES, any_text, valid_text
+from tests.texts import SENTENCES, any_text, valid_text
 
 ASCII = [sentence for sentence in SENTENCES if sentence.isascii() and "<" not in sentence]
 KINDS = {
@@ -75,15 +73,6 @@ def test_ids_equal_tokenizers_and_auto_tokenizer(routes: Routes, text: str) -> N
     found = routes.ids(text)
     assert found == routes.fast.encode(text).ids == routes.auto(text)["input_ids"]
     assert 0 not in found
-
-
-@pytest.mark.parametrize("text", BROKEN)
-def test_a_lone_surrogate_is_a_replacement_character(subword: SubwordTokenizer, text: str) -> None:
-    assert (
-        ids(subword, text)
-        == ids(subword, valid_unicode(text))
-        == subword.to_fast().encode(valid_unicode(text)).ids
-    )
 
 
 def test_an_unknown_character_does_not_affect_the_rest_of_its_word() -> None:

@@ -1,5 +1,3 @@
-"""Word tokenizers: equal to AutoTokenizer, unknown words dropped or kept."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -9,9 +7,9 @@ from hypothesis import example, given
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.text.normalize import keep_apart, normalize, valid_unicode
+from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
-from tests.texts import BROKEN, SENTENCES, any_text, valid_text
+from tests.texts import SENTENCES, any_text, valid_text
 
 
 def ids(tokenizer: WordTokenizer, text: str) -> list[int]:
@@ -79,15 +77,6 @@ def test_each_word_is_looked_up(
 
 def test_a_literal_special_token_is_punctuation_and_a_word() -> None:
     assert ids(WordTokenizer(["<", "pad", ">"]), "<pad>") == [2, 3, 4]
-
-
-@pytest.mark.parametrize("text", BROKEN)
-def test_a_lone_surrogate_is_a_replacement_character(word: WordTokenizer, text: str) -> None:
-    assert ids(word, text) == ids(word, valid_unicode(text))
-
-
-def test_words_kept_apart_remain_words() -> None:
-    assert len(split(keep_apart("the cat sat"))) == 3
 
 
 def test_tokenized_text_is_split_only_at_spaces(tmp_path: Path) -> None:
