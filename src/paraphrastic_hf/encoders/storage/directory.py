@@ -118,6 +118,7 @@ def save_model(
             raise ValueError(
                 f"precision {precision} requires an averaging model, got {type(model).__name__}"
             )
+        model = model.with_integers()
         packed_rows = packed(model.embedding.weight.detach().float().cpu().numpy(), precision)
     staged, is_new = directory / "model.part", not directory.exists()
     remove(staged)
@@ -168,13 +169,12 @@ def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> Non
     open_to_readers(directory / WEIGHTS)
 
 
-def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> None:
+def _write_packed(model: AveragingModel, directory: Path, rows: np.ndarray) -> None:
     model.config.packed = True
+    state = {"embedding.packed": torch.from_numpy(rows), **model.packed_state()}
     try:
         with no_progress_bar():
-            model.save_pretrained(
-                directory, state_dict={"embedding.packed": torch.from_numpy(rows)}
-            )
+            model.save_pretrained(directory, state_dict=state)
     finally:
         model.config.packed = False
     open_to_readers(directory / WEIGHTS)
@@ -194,7 +194,7 @@ def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: 
     The class is `StaticEmbedding` for averages of an unpacked table without marks, else the class
     in `paraphrastic_hf/sbert.py`.
     """
-    is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
+    is_stock = type(model) is AveragingModel and (directory / "tokenizer.json").exists()
     is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)
     is_stock = is_stock and not read_json(directory / "config.json").get("packed")
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
