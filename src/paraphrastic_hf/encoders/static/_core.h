@@ -15,6 +15,7 @@
 #include "_narrow.h"
 #include "_rows.h"
 #include "_unigram.h"
+#include "_window.h"
 
 #define TEXTS_AHEAD 4
 #define WORDS_AT_A_TIME 512 /* look-ups that wait for memory together */
@@ -46,26 +47,64 @@ typedef struct {
     Averager averager;
     void *means;           /* (texts, dimension) */
     char format;           /* of the means: f: float32. e: float16. b: int8. */
-    float *mean;           /* scratch of one mean, not for float32 */
+    float *mean;           /* scratch: (TEXTS_TOGETHER, dimension) */
     int32_t *token_counts; /* (texts,), NULL if not requested */
+    Window window;         /* without rows, the means of table rows are all */
+    float *features;       /* scratch: (TEXTS_TOGETHER, features) */
+    int16_t *sum;          /* scratch: (features,) */
+    int32_t *total;        /* scratch: (features,) */
+    size_t waiting;        /* texts in `mean` and `features` */
+    size_t numbers[TEXTS_TOGETHER]; /* their rows of the output */
 } Output;
 
-/* Write the mean of the rows of ids, as `average` does, to row `number` of the output; TOO_LARGE
-   if a number does not fit. */
-static int write_mean(const Output *output, const int32_t *ids, size_t count, size_t held,
+/* Write one mean to row `number` of the output; TOO_LARGE if a number does not fit. */
+static int store_mean(const Output *output, const float *mean, size_t number) {
+    size_t dimension = output->averager.dimension, start = number * dimension;
+    int is_too_large = 0;
+    switch (output->format) {
+        case 'f': memcpy((float *)output->means + start, mean, dimension * sizeof *mean); break;
+        case 'e': is_too_large = write_halves(mean, dimension, (uint16_t *)output->means + start); break;
+        default: is_too_large = write_bytes(mean, dimension, (int8_t *)output->means + start);
+    }
+    return is_too_large ? TOO_LARGE : DONE;
+}
+
+/* Add the features of the waiting texts to their means, and write them. */
+static int write_waiting(Output *output) {
+    const Averager *the = &output->averager;
+    size_t dimension = the->dimension;
+    int failed = DONE;
+    if (!output->waiting) return DONE;
+    add_product(&output->window, output->features, dimension, output->mean);
+    for (size_t text = 0; text < output->waiting && !failed; text++) {
+        float *mean = output->mean + text * dimension;
+        if (the->normalize) to_unit_length(mean, dimension);
+        failed = store_mean(output, mean, output->numbers[text]);
+    }
+    output->waiting = 0;
+    return failed;
+}
+
+/* Write the mean of the rows of ids, as `average` does, to row `number` of the output. A text with
+   features may wait for `write_waiting`. */
+static int write_mean(Output *output, const int32_t *ids, size_t count, size_t held,
                       size_t number) {
     const Averager *the = &output->averager;
-    size_t dimension = the->dimension, start = number * dimension;
-    if (output->format == 'f') {
-        average(the, ids, count, held, (float *)output->means + start);
-        return DONE;
+    size_t dimension = the->dimension, features = output->window.features;
+    if (!output->window.rows) {
+        if (output->format == 'f') {
+            average(the, ids, count, held, the->normalize, (float *)output->means + number * dimension);
+            return DONE;
+        }
+        average(the, ids, count, held, the->normalize, output->mean);
+        return store_mean(output, output->mean, number);
     }
-    average(the, ids, count, held, output->mean);
-    int is_too_large =
-        output->format == 'e'
-            ? write_halves(output->mean, dimension, (uint16_t *)output->means + start)
-            : write_bytes(output->mean, dimension, (int8_t *)output->means + start);
-    return is_too_large ? TOO_LARGE : DONE;
+    size_t text = output->waiting++;
+    output->numbers[text] = number;
+    average(the, ids, count, held, 0, output->mean + text * dimension);
+    window_features(&output->window, ids, count, held, output->sum, output->total,
+                    output->features + text * features);
+    return output->waiting == TEXTS_TOGETHER ? write_waiting(output) : DONE;
 }
 
 typedef struct {
@@ -193,7 +232,7 @@ static size_t number_of(const Range *range, size_t i) {
 }
 
 /* Average a group of texts, which starts at `begin` in the range. */
-static int mean_group(Reader *self, const Range *range, size_t begin, const Output *output) {
+static int mean_group(Reader *self, const Range *range, size_t begin, Output *output) {
     const Map *table = &self->table->map;
     const Averager *the = &output->averager;
     for (size_t i = 0; table->slots && i < self->found_count; i++) {
@@ -238,11 +277,11 @@ static int mean_group(Reader *self, const Range *range, size_t begin, const Outp
         if (output->token_counts) output->token_counts[number] = (int32_t)(end - from);
         from = end;
     }
-    return DONE;
+    return write_waiting(output);
 }
 
 /* Write the means of the texts in `bytes`. Texts with words in `asked` wait. */
-static int mean_texts(Reader *self, const Range *range, const Output *output) {
+static int mean_texts(Reader *self, const Range *range, Output *output) {
     const Map *table = &self->table->map;
     int failed = DONE;
     for (size_t i = 0; i < range->count && !failed;) {

@@ -11,7 +11,7 @@
 
 /* ---- arguments ---- */
 
-/* Get a contiguous buffer of int32 (i), int64 (q), float32 (f), table rows (r): float32, uint16,
+/* Get a contiguous buffer of int8 (b), int16 (h), int32 (i), int64 (q), float32 (f), table rows (r): float32, uint16,
    int8 or uint8, or means (m): float32, float16 or int8. */
 static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
@@ -21,6 +21,8 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
     Py_ssize_t size = view->itemsize;
     int fits = kind == 'i'   ? size == 4 && (format == 'i' || format == 'l')
                : kind == 'q' ? size == 8 && (format == 'q' || format == 'l')
+               : kind == 'b' ? size == 1 && format == 'b'
+               : kind == 'h' ? size == 2 && format == 'h'
                              : size == 4 && format == 'f';
     if (kind == 'r') fits |= (size == 2 && format == 'H') || (size == 1 && (format | 32) == 'b');
     if (kind == 'm') fits |= (size == 2 && format == 'e') || (size == 1 && format == 'b');
@@ -29,15 +31,17 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                  kind == 'i'   ? "int32"
                  : kind == 'q' ? "int64"
                  : kind == 'f' ? "float32"
+                 : kind == 'b' ? "int8"
+                 : kind == 'h' ? "int16"
                  : kind == 'm' ? "float32, float16 or int8"
                                : "float32, uint16, int8 or uint8");
     PyBuffer_Release(view);
     return -1;
 }
 
-/* The table, the output for the means, and the output for the token counts. */
+/* The table, the output for the means, the output for the token counts, and a window's arrays. */
 typedef struct {
-    Py_buffer table, out, tokens;
+    Py_buffer table, out, tokens, context, bias, matrix;
     Output output;
 } Rows;
 
@@ -45,14 +49,51 @@ static void release_rows(Rows *rows) {
     PyBuffer_Release(&rows->table);
     PyBuffer_Release(&rows->out);
     if (rows->output.token_counts) PyBuffer_Release(&rows->tokens);
+    PyBuffer_Release(&rows->context); /* does nothing if the buffer was never filled */
+    PyBuffer_Release(&rows->bias);
+    PyBuffer_Release(&rows->matrix);
     free(rows->output.averager.sum);
     free(rows->output.averager.total);
     free(rows->output.mean);
+    free(rows->output.features);
+    free(rows->output.sum);
+    free(rows->output.total);
+}
+
+/* Get the window of a table: context, (count, span, features) int8, bias, (features,) int16, and
+   matrix, (features, dimension) float32. */
+static int get_window(PyObject *window, Rows *rows, size_t dimension) {
+    PyObject *context, *bias, *matrix;
+    if (!PyArg_ParseTuple(window, "OOO", &context, &bias, &matrix)) return -1;
+    if (get_items(context, &rows->context, 'b', 0, "context") ||
+        get_items(bias, &rows->bias, 'h', 0, "bias") ||
+        get_items(matrix, &rows->matrix, 'f', 0, "matrix"))
+        return -1;
+    Window *the = &rows->output.window;
+    size_t features = (size_t)rows->bias.len / 2;
+    int fits = rows->context.ndim == 3 && rows->context.shape[0] && rows->context.shape[1] % 2 &&
+               features && (size_t)rows->context.shape[2] == features && rows->matrix.ndim == 2 &&
+               (size_t)rows->matrix.shape[0] == features &&
+               (size_t)rows->matrix.shape[1] == dimension;
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "context, bias and matrix must fit together");
+        return -1;
+    }
+    *the = (Window){rows->context.buf, rows->bias.buf, rows->matrix.buf,
+                    (size_t)rows->context.shape[0], (size_t)rows->context.shape[1], features};
+    rows->output.features = calloc(TEXTS_TOGETHER * features, sizeof(float));
+    rows->output.sum = malloc(features * sizeof(int16_t));
+    rows->output.total = malloc(features * sizeof(int32_t));
+    if (rows->output.features && rows->output.sum && rows->output.total) return 0;
+    PyErr_NoMemory();
+    return -1;
 }
 
 static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t texts,
                     int normalize, Rows *rows) {
-    rows->output.token_counts = NULL;
+    PyObject *window = NULL;
+    memset(rows, 0, sizeof *rows);
+    if (PyTuple_Check(table) && !PyArg_ParseTuple(table, "OO", &table, &window)) return -1;
     if (get_items(table, &rows->table, 'r', 0, "table")) return -1;
     if (get_items(out, &rows->out, 'm', 1, "out")) {
         PyBuffer_Release(&rows->table);
@@ -70,7 +111,6 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
     the->format = format;
     rows->output.format = rows->out.format ? rows->out.format[0] : 'f';
-    rows->output.mean = NULL;
     if (!dimension) {
         PyErr_SetString(PyExc_ValueError, "the table has no columns besides the scale");
         release_rows(rows);
@@ -85,9 +125,13 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     the->rows = (size_t)rows->table.shape[0];
     the->sum = malloc((dimension + 1) * sizeof(float));
     the->total = malloc(dimension * sizeof(double));
-    rows->output.mean = malloc(dimension * sizeof(float));
+    rows->output.mean = calloc(TEXTS_TOGETHER * dimension, sizeof(float));
     if (!the->sum || !the->total || !rows->output.mean) {
         PyErr_NoMemory();
+        release_rows(rows);
+        return -1;
+    }
+    if (window && get_window(window, rows, dimension)) {
         release_rows(rows);
         return -1;
     }
@@ -291,7 +335,7 @@ static int get_strings(Reader *self, PyObject *texts, const Range *range) {
 }
 
 /* Write the means of the texts of a list to their rows. */
-static int mean_list(Reader *self, PyObject *texts, const Range *range, const Rows *rows) {
+static int mean_list(Reader *self, PyObject *texts, const Range *range, Rows *rows) {
     int failed;
     if (get_strings(self, texts, range)) return -1;
     Py_BEGIN_ALLOW_THREADS
@@ -526,6 +570,7 @@ static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     wrong |= (texts ? (size_t)ends[texts - 1] : 0) != count;
     for (size_t i = 0, from = 0; i < texts && !wrong && !failed; from = (size_t)ends[i++])
         failed = write_mean(&rows.output, ids + from, (size_t)ends[i] - from, count - from, i);
+    if (!failed) failed = write_waiting(&rows.output);
     Py_END_ALLOW_THREADS
     release_rows(&rows);
     if (wrong) PyErr_SetString(PyExc_ValueError, "an id or an end is out of range");

@@ -31,7 +31,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from paraphrastic_hf.encoders.static.table import check_finite
+from paraphrastic_hf.encoders.static.table import Table, check_finite
 from paraphrastic_hf.encoders.storage.bounded import loading, no_progress_bar
 from paraphrastic_hf.encoders.storage.locate import refuse_other_kind
 from paraphrastic_hf.encoders.storage.packing import packed
@@ -49,6 +49,7 @@ from paraphrastic_hf.io.files import (
 )
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 
@@ -236,10 +237,19 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
     return model.eval()  # type: ignore[no-any-return]
 
 
-def averaging_model(table: np.ndarray) -> AveragingModel:
-    """Build an averaging model from a token table, (vocab, dim) float32, in evaluation mode."""
-    config = AveragingConfig(vocab_size=table.shape[0], hidden_size=table.shape[1])
-    model = AveragingModel(config)
-    with torch.no_grad():
-        model.embedding.weight.copy_(torch.from_numpy(table))
+def model_of_table(table: Table) -> AveragingModel:
+    """Build the model of a token table, in evaluation mode."""
+    sizes: dict[str, int] = {"vocab_size": len(table.numbers), "hidden_size": table.dimension}
+    state = {"embedding.weight": torch.from_numpy(table.rows())}
+    model: AveragingModel
+    if table.window is None:
+        model = AveragingModel(AveragingConfig(**sizes))
+    else:
+        rows, span, features = table.window.context.shape
+        sizes |= {"context_rows": rows, "window": span // 2, "features": features}
+        model = WindowModel(WindowConfig(**sizes, context_size=None))
+        state["context.weight"] = torch.from_numpy(table.window.context.reshape(rows, -1)).float()
+        state["bias"] = torch.from_numpy(table.window.bias).float()
+        state["output.weight"] = torch.from_numpy(table.window.output.T.copy())
+    model.load_state_dict(state)
     return model.eval()

@@ -25,6 +25,7 @@ from paraphrastic_hf.models.base import check_positive
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 
 MOST_STEPS = 127  # largest integer of a packed context table
+MOST_BIAS = 2**14  # a window's sum must fit in 16 bits
 REACHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # candidates for its largest value, as a share
 
 
@@ -133,7 +134,7 @@ class WindowModel(AveragingModel):
             rounded.embedding.weight.copy_(self.embedding.weight)
             steps = (tables / scale).round().clamp(-MOST_STEPS, MOST_STEPS)
             rounded.context.weight.copy_(steps.view_as(rounded.context.weight))
-            rounded.bias.copy_((self.bias / scale).round())
+            rounded.bias.copy_((self.bias / scale).round().clamp(-MOST_BIAS, MOST_BIAS))
             rounded.output.weight.copy_(self.output.weight * scale)
         return rounded.eval()
 
@@ -155,6 +156,8 @@ class WindowModel(AveragingModel):
 def _scales(tables: Tensor) -> Tensor:
     """Return the scale of each feature that minimizes the squared error of its integers."""
     largest = tables.abs().amax(0).clamp(min=1e-12)
+    if torch.equal(tables, tables.round()) and float(largest.max()) <= MOST_STEPS:
+        return torch.ones_like(largest)  # already integers
     best, error = largest / MOST_STEPS, torch.full_like(largest, torch.inf)
     for reach in REACHES:
         scale = reach * largest / MOST_STEPS
