@@ -78,7 +78,8 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
         array([[0. ],
                [0.8]])
     """
-    if encoder.token_vectors(np.zeros(0, np.int32)) is None:
+    table = encoder.table()
+    if table is None:
         raise ModelError(
             f"{encoder.name or 'this encoder'} is not an averaging model, so its cosine "
             "cannot be split into tokens. Use `left_out`"
@@ -88,8 +89,7 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
             raise TypeError(f"A text must be a string, got {type(text).__name__}")
     ids = encoder.tokenizer.encode_batch([first, second])
     names = encoder.tokenizer.tokens()
-    vectors = [np.asarray(encoder.token_vectors(ids[side]), np.float64) for side in (0, 1)]
-    parts = [_parts(each) for each in vectors]
+    parts = [_parts(table[ids[side]].astype(np.float64)) for side in (0, 1)]
     tokens = [tuple(names[i] for i in ids[side]) for side in (0, 1)]
     return TokenContributions(tokens[0], tokens[1], parts[0] @ parts[1].T)
 

@@ -425,7 +425,7 @@ class SentenceEncoder(HubMixin):
             check_dimension(dimension, self.dimension)
         table = self._weights.table() if self._static is not None else None
         if table is not None and dimension is not None:
-            table = self._leading(table, dimension)
+            table = None if table.window is not None else self._leading(table, dimension)
         output = np.empty((len(column), dimension or self.dimension), dtype)
         start, is_null = 0, []
         bar = tqdm(total=len(column), unit=" texts", unit_scale=True, disable=not progress)
@@ -670,23 +670,6 @@ class SentenceEncoder(HubMixin):
         """
         table = self._weights.table()
         return None if table is None or table.window is not None else table.rows(rows)
-
-    def token_vectors(self, ids: np.ndarray) -> np.ndarray | None:
-        """Return vectors of a text's tokens whose mean is its embedding, (tokens, dim) float32.
-
-        Args:
-            ids: Token ids of one text, (tokens,).
-
-        Returns:
-            Token vectors. None if the model neither averages nor reads packed windows.
-
-        Example:
-            >>> encoder = SentenceEncoder.from_pretrained("english")
-            >>> encoder.token_vectors(encoder.tokenizer.encode_batch(["A cat sleeps."])[0]).shape
-            (4, 512)
-        """
-        table = self._weights.table()
-        return None if table is None else table.states(ids)
 
     @property
     def device(self) -> Any:

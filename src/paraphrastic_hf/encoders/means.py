@@ -11,7 +11,7 @@ TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
 def mean_rows(table: Table, texts: Ragged, *, progress: bool = False) -> np.ndarray:
-    """Return the mean token vector of each text, with the features of its windows.
+    """Return the mean token vector of each text, or the embeddings of a window encoder.
 
     Args:
         texts: Token ids of the texts. A text without tokens gives zeros.
@@ -33,6 +33,6 @@ def mean_rows(table: Table, texts: Ragged, *, progress: bool = False) -> np.ndar
         for start in range(0, len(ids), TOKENS_AT_A_TIME):
             rows = table.rows(ids[start : start + TOKENS_AT_A_TIME])
             output[number] += rows.sum(0, dtype=np.float64) / len(ids)
-        if table.window is not None and len(ids):
-            output[number] += table.window.features(ids).mean(0) @ table.window.output
+        if table.window is not None:
+            output[number] = table.window.embedding(output[number], ids)
     return output

@@ -47,14 +47,14 @@ typedef struct {
     Averager averager;
     void *means;           /* (texts, dimension) */
     char format;           /* of the means: f: float32. e: float16. b: int8. */
-    float *mean;           /* scratch: (TEXTS_TOGETHER, dimension) */
+    float *mean;           /* scratch: a mean, or means, features and hidden units of the texts
+                              that wait, (TEXTS_TOGETHER, dimension + features + hidden) */
     int32_t *token_counts; /* (texts,), NULL if not requested */
     Window window;         /* without rows, the means of table rows are all */
-    float *features;       /* scratch: (TEXTS_TOGETHER, features) */
     int16_t *sum;          /* scratch: (features,) */
     int32_t *total;        /* scratch: (features,) */
-    size_t waiting;        /* texts in `mean` and `features` */
-    size_t numbers[TEXTS_TOGETHER]; /* their rows of the output */
+    size_t waiting;        /* texts in `mean` */
+    size_t numbers[TEXTS_TOGETHER], counts[TEXTS_TOGETHER]; /* their output rows and tokens */
 } Output;
 
 /* Write one mean to row `number` of the output; TOO_LARGE if a number does not fit. */
@@ -69,15 +69,28 @@ static int store_mean(const Output *output, const float *mean, size_t number) {
     return is_too_large ? TOO_LARGE : DONE;
 }
 
-/* Add the features of the waiting texts to their means, and write them. */
+static size_t scratch_width(const Output *output) {
+    return output->averager.dimension + output->window.features + output->window.hidden;
+}
+
+/* Apply the layers to the texts that wait, and write their vectors. */
 static int write_waiting(Output *output) {
     const Averager *the = &output->averager;
-    size_t dimension = the->dimension;
+    const Window *window = &output->window;
+    size_t dimension = the->dimension, width = scratch_width(output), hidden = window->hidden;
+    float *features = output->mean + dimension, *units = features + window->features;
     int failed = DONE;
     if (!output->waiting) return DONE;
-    add_product(&output->window, output->features, dimension, output->mean);
+    for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+        memcpy(units + text * width, window->hidden_bias, hidden * sizeof(float));
+    add_products(window->inner, dimension + window->features, hidden, output->mean, units, width);
+    for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+        for (size_t h = 0; h < hidden; h++)
+            if (!(units[text * width + h] > 0)) units[text * width + h] = 0;
+    add_products(window->outer, window->features + hidden, dimension, features, output->mean, width);
     for (size_t text = 0; text < output->waiting && !failed; text++) {
-        float *mean = output->mean + text * dimension;
+        float *mean = output->mean + text * width;
+        if (!output->counts[text]) memset(mean, 0, dimension * sizeof *mean);
         if (the->normalize) to_unit_length(mean, dimension);
         failed = store_mean(output, mean, output->numbers[text]);
     }
@@ -90,7 +103,7 @@ static int write_waiting(Output *output) {
 static int write_mean(Output *output, const int32_t *ids, size_t count, size_t held,
                       size_t number) {
     const Averager *the = &output->averager;
-    size_t dimension = the->dimension, features = output->window.features;
+    size_t dimension = the->dimension;
     if (!output->window.rows) {
         if (output->format == 'f') {
             average(the, ids, count, held, the->normalize, (float *)output->means + number * dimension);
@@ -100,10 +113,12 @@ static int write_mean(Output *output, const int32_t *ids, size_t count, size_t h
         return store_mean(output, output->mean, number);
     }
     size_t text = output->waiting++;
+    float *mean = output->mean + text * scratch_width(output);
     output->numbers[text] = number;
-    average(the, ids, count, held, 0, output->mean + text * dimension);
+    output->counts[text] = count;
+    average(the, ids, count, held, 0, mean);
     window_features(&output->window, ids, count, held, output->sum, output->total,
-                    output->features + text * features);
+                    mean + dimension);
     return output->waiting == TEXTS_TOGETHER ? write_waiting(output) : DONE;
 }
 

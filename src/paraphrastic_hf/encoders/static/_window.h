@@ -1,4 +1,4 @@
-/* Features of token windows, which a matrix adds to means of table rows. */
+/* Features of token windows, and the layers over them and the means of table rows. */
 
 #ifndef PARAPHRASTIC_WINDOW_H
 #define PARAPHRASTIC_WINDOW_H
@@ -11,8 +11,10 @@
 typedef struct {
     const int8_t *rows;  /* (count, span, features): what a token adds at each place of a window */
     const int16_t *bias; /* (features,) */
-    const float *output; /* (features, dimension) */
-    size_t count, span, features; /* ids from count - 1 on share the last row; span is odd */
+    const float *inner;  /* (dimension + features, hidden): from mean and features to hidden */
+    const float *hidden_bias; /* (hidden,) */
+    const float *outer;  /* (features + hidden, dimension) */
+    size_t count, span, features, hidden; /* ids from count - 1 on share the last row */
 } Window;
 
 VECTORIZED
@@ -70,32 +72,30 @@ static void window_features(const Window *the, const int32_t *ids, size_t count,
         mean[f] = count ? (float)((double)total[f] / (double)count) : 0;
 }
 
-/* Add the product of features, (TEXTS_TOGETHER, features), with the matrix to the means. */
+/* Add the products of vectors, TEXTS_TOGETHER times (rows,), with a matrix, (rows, columns), to
+   `sums`. Vectors and sums of one text are `stride` numbers from those of the next. */
 VECTORIZED
-static void add_product(const Window *the, const float *features, size_t dimension,
-                        float *restrict means) {
-    size_t count = the->features;
-    for (size_t from = 0; from < dimension; from += COLUMNS) {
-        size_t columns = dimension - from < COLUMNS ? dimension - from : COLUMNS;
-        float sums[TEXTS_TOGETHER][COLUMNS] = {{0}};
-        if (columns == COLUMNS) {
-            for (size_t f = 0; f < count; f++) {
-                const float *row = the->output + f * dimension + from;
+static void add_products(const float *matrix, size_t rows, size_t columns, const float *vectors,
+                         float *sums, size_t stride) {
+    for (size_t from = 0; from < columns; from += COLUMNS) {
+        size_t width = columns - from < COLUMNS ? columns - from : COLUMNS;
+        float part[TEXTS_TOGETHER][COLUMNS] = {{0}};
+        if (width == COLUMNS) {
+            for (size_t r = 0; r < rows; r++) {
+                const float *row = matrix + r * columns + from;
                 for (size_t text = 0; text < TEXTS_TOGETHER; text++) {
-                    float factor = features[text * count + f];
-                    for (size_t d = 0; d < COLUMNS; d++) sums[text][d] += factor * row[d];
+                    float factor = vectors[text * stride + r];
+                    for (size_t d = 0; d < COLUMNS; d++) part[text][d] += factor * row[d];
                 }
             }
         } else {
-            for (size_t f = 0; f < count; f++)
+            for (size_t r = 0; r < rows; r++)
                 for (size_t text = 0; text < TEXTS_TOGETHER; text++)
-                    for (size_t d = 0; d < columns; d++)
-                        sums[text][d] += features[text * count + f] *
-                                         the->output[f * dimension + from + d];
+                    for (size_t d = 0; d < width; d++)
+                        part[text][d] += vectors[text * stride + r] * matrix[r * columns + from + d];
         }
         for (size_t text = 0; text < TEXTS_TOGETHER; text++)
-            for (size_t d = 0; d < columns; d++)
-                means[text * dimension + from + d] += sums[text][d];
+            for (size_t d = 0; d < width; d++) sums[text * stride + from + d] += part[text][d];
     }
 }
 

@@ -41,7 +41,7 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
 
 /* The table, the output for the means, the output for the token counts, and a window's arrays. */
 typedef struct {
-    Py_buffer table, out, tokens, context, bias, matrix;
+    Py_buffer table, out, tokens, context, bias, inner, hidden_bias, outer;
     Output output;
 } Rows;
 
@@ -51,40 +51,49 @@ static void release_rows(Rows *rows) {
     if (rows->output.token_counts) PyBuffer_Release(&rows->tokens);
     PyBuffer_Release(&rows->context); /* does nothing if the buffer was never filled */
     PyBuffer_Release(&rows->bias);
-    PyBuffer_Release(&rows->matrix);
+    PyBuffer_Release(&rows->inner);
+    PyBuffer_Release(&rows->hidden_bias);
+    PyBuffer_Release(&rows->outer);
     free(rows->output.averager.sum);
     free(rows->output.averager.total);
     free(rows->output.mean);
-    free(rows->output.features);
     free(rows->output.sum);
     free(rows->output.total);
 }
 
-/* Get the window of a table: context, (count, span, features) int8, bias, (features,) int16, and
-   matrix, (features, dimension) float32. */
+static int has_shape(const Py_buffer *view, size_t rows, size_t columns) {
+    return view->ndim == 2 && (size_t)view->shape[0] == rows && (size_t)view->shape[1] == columns;
+}
+
+/* Get the arrays of a `Window` (window.py). */
 static int get_window(PyObject *window, Rows *rows, size_t dimension) {
-    PyObject *context, *bias, *matrix;
-    if (!PyArg_ParseTuple(window, "OOO", &context, &bias, &matrix)) return -1;
-    if (get_items(context, &rows->context, 'b', 0, "context") ||
+    PyObject *context, *bias, *inner, *hidden_bias, *outer;
+    if (!PyArg_ParseTuple(window, "OOOOO", &context, &bias, &inner, &hidden_bias, &outer) ||
+        get_items(context, &rows->context, 'b', 0, "context") ||
         get_items(bias, &rows->bias, 'h', 0, "bias") ||
-        get_items(matrix, &rows->matrix, 'f', 0, "matrix"))
+        get_items(inner, &rows->inner, 'f', 0, "inner") ||
+        get_items(hidden_bias, &rows->hidden_bias, 'f', 0, "hidden_bias") ||
+        get_items(outer, &rows->outer, 'f', 0, "outer"))
         return -1;
-    Window *the = &rows->output.window;
-    size_t features = (size_t)rows->bias.len / 2;
-    int fits = rows->context.ndim == 3 && rows->context.shape[0] && rows->context.shape[1] % 2 &&
-               features && (size_t)rows->context.shape[2] == features && rows->matrix.ndim == 2 &&
-               (size_t)rows->matrix.shape[0] == features &&
-               (size_t)rows->matrix.shape[1] == dimension;
-    if (!fits) {
-        PyErr_SetString(PyExc_ValueError, "context, bias and matrix must fit together");
+    size_t features = (size_t)rows->bias.len / 2, hidden = (size_t)rows->hidden_bias.len / 4;
+    if (rows->context.ndim != 3 || !rows->context.shape[0] || rows->context.shape[1] % 2 == 0 ||
+        !features || (size_t)rows->context.shape[2] != features ||
+        !has_shape(&rows->inner, dimension + features, hidden) ||
+        !has_shape(&rows->outer, features + hidden, dimension)) {
+        PyErr_SetString(PyExc_ValueError, "the arrays of the window do not fit together");
         return -1;
     }
-    *the = (Window){rows->context.buf, rows->bias.buf, rows->matrix.buf,
-                    (size_t)rows->context.shape[0], (size_t)rows->context.shape[1], features};
-    rows->output.features = calloc(TEXTS_TOGETHER * features, sizeof(float));
-    rows->output.sum = malloc(features * sizeof(int16_t));
-    rows->output.total = malloc(features * sizeof(int32_t));
-    if (rows->output.features && rows->output.sum && rows->output.total) return 0;
+    Output *the = &rows->output;
+    the->window = (Window){.rows = rows->context.buf, .bias = rows->bias.buf,
+                           .inner = rows->inner.buf, .hidden_bias = rows->hidden_bias.buf,
+                           .outer = rows->outer.buf, .count = (size_t)rows->context.shape[0],
+                           .span = (size_t)rows->context.shape[1], .features = features,
+                           .hidden = hidden};
+    free(the->mean);
+    the->mean = calloc(TEXTS_TOGETHER * scratch_width(the), sizeof(float));
+    the->sum = malloc(features * sizeof(int16_t));
+    the->total = malloc(features * sizeof(int32_t));
+    if (the->mean && the->sum && the->total) return 0;
     PyErr_NoMemory();
     return -1;
 }
@@ -125,7 +134,7 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     the->rows = (size_t)rows->table.shape[0];
     the->sum = malloc((dimension + 1) * sizeof(float));
     the->total = malloc(dimension * sizeof(double));
-    rows->output.mean = calloc(TEXTS_TOGETHER * dimension, sizeof(float));
+    rows->output.mean = malloc(dimension * sizeof(float));
     if (!the->sum || !the->total || !rows->output.mean) {
         PyErr_NoMemory();
         release_rows(rows);

@@ -72,17 +72,7 @@ class Table:
     @property
     def arrays(self) -> Any:
         """Arrays for the C extension: `numbers`, or a pair of `numbers` and the window's arrays."""
-        window = self.window
-        if window is None:
-            return self.numbers
-        return self.numbers, (window.context, window.bias, window.output)
-
-    def states(self, ids: np.ndarray) -> np.ndarray:
-        """Return vectors of a text's tokens, (tokens, dim) float32. Their mean is its embedding."""
-        rows = self.rows(ids)
-        if self.window is None:
-            return rows
-        return rows + self.window.features(ids) @ self.window.output
+        return self.numbers if self.window is None else (self.numbers, self.window.arrays)
 
     def rows(self, numbers: np.ndarray | slice | None = None) -> np.ndarray:
         """Return the rows with the given indices, or all rows, unpacked, (rows, dim) float32."""
@@ -114,12 +104,14 @@ class Table:
     def with_dimension(self, dimension: int) -> Table:
         """Return a table with the first `dimension` dimensions of every row."""
         check_dimension(dimension, self.dimension)
+        if self.window is not None and dimension < self.dimension:
+            raise ModelError(
+                f"A window encoder computes all {self.dimension} dimensions. Use "
+                f"encode(..., truncate_dim={dimension})"
+            )
         if has_scales(self.numbers):
-            shorter = Table.of_packed(narrowed(self.numbers, dimension))
-        else:
-            shorter = Table.of(self.rows()[:, :dimension])
-        window = None if self.window is None else self.window.with_dimension(dimension)
-        return replace(shorter, window=window)
+            return Table.of_packed(narrowed(self.numbers, dimension))
+        return Table.of(self.rows()[:, :dimension])
 
 
 def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:

@@ -32,6 +32,7 @@ from transformers import (
 )
 
 from paraphrastic_hf.encoders.static.table import Table, check_finite
+from paraphrastic_hf.encoders.static.window import MEAN_SCALE, Window
 from paraphrastic_hf.encoders.storage.bounded import loading, no_progress_bar
 from paraphrastic_hf.encoders.storage.locate import refuse_other_kind
 from paraphrastic_hf.encoders.storage.packing import packed
@@ -239,17 +240,40 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
 
 def model_of_table(table: Table) -> AveragingModel:
     """Build the model of a token table, in evaluation mode."""
-    sizes: dict[str, int] = {"vocab_size": len(table.numbers), "hidden_size": table.dimension}
-    state = {"embedding.weight": torch.from_numpy(table.rows())}
     model: AveragingModel
     if table.window is None:
-        model = AveragingModel(AveragingConfig(**sizes))
+        config = AveragingConfig(vocab_size=len(table.numbers), hidden_size=table.dimension)
+        model = AveragingModel(config)
+        model.load_state_dict({"embedding.weight": torch.from_numpy(table.rows())})
     else:
-        rows, span, features = table.window.context.shape
-        sizes |= {"context_rows": rows, "window": span // 2, "features": features}
-        model = WindowModel(WindowConfig(**sizes, context_size=None))
-        state["context.weight"] = torch.from_numpy(table.window.context.reshape(rows, -1)).float()
-        state["bias"] = torch.from_numpy(table.window.bias).float()
-        state["output.weight"] = torch.from_numpy(table.window.output.T.copy())
-    model.load_state_dict(state)
+        model = _window_model(table, table.window)
     return model.eval()
+
+
+def _window_model(table: Table, window: Window) -> WindowModel:
+    rows, span, features = window.context.shape
+    config = WindowConfig(
+        vocab_size=len(table.numbers),
+        hidden_size=table.dimension,
+        window=span // 2,
+        features=features,
+        context_rows=rows,
+        context_size=None,
+        hidden=len(window.hidden_bias),
+    )
+    state = {
+        "embedding.weight": table.rows(),
+        "context.weight": window.context.reshape(rows, -1),
+        "bias": window.bias,
+        "output.weight": window.outer[:features].T,
+    }
+    if config.hidden:
+        state |= {
+            "from_mean.weight": window.inner[: table.dimension].T / MEAN_SCALE,
+            "from_mean.bias": window.hidden_bias,
+            "from_features.weight": window.inner[table.dimension :].T,
+            "from_hidden.weight": window.outer[features:].T,
+        }
+    model = WindowModel(config)
+    model.load_state_dict({name: torch.tensor(np.float32(value)) for name, value in state.items()})
+    return model

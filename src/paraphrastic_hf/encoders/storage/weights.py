@@ -13,7 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from paraphrastic_hf.encoders.static.table import Table, check_finite
-from paraphrastic_hf.encoders.static.window import Window
+from paraphrastic_hf.encoders.static.window import MEAN_SCALE, Window
 from paraphrastic_hf.encoders.storage.packing import has_scales, holds, width
 from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.extras import require
@@ -175,15 +175,32 @@ def read_table(directory: Path) -> Table | None:
 
 
 def _read_window(tensors: Any, config: dict[str, Any]) -> Window:
-    context, bias = tensors.get_tensor("context.packed"), tensors.get_tensor("bias.packed")
-    output = tensors.get_tensor("output.weight").astype(np.float32).T
-    check_finite(output, "the output matrix")
-    context = context.reshape(len(context), 2 * config["window"] + 1, config["features"])
-    if output.shape != (context.shape[2], config["hidden_size"]) or len(bias) != len(output):
-        raise ValueError("the shapes of the window's tensors do not match config.json")
-    return Window(
-        np.ascontiguousarray(context), np.ascontiguousarray(bias), np.ascontiguousarray(output)
+    """Read the arrays of a packed `WindowModel`."""
+    size, span, features = config["hidden_size"], 2 * config["window"] + 1, config["features"]
+
+    def matrix(name: str) -> np.ndarray:
+        found = np.asarray(tensors.get_tensor(f"{name}.weight"), np.float32).T
+        check_finite(found, name)
+        return found
+
+    inner, hidden_bias = np.zeros((size + features, 0), np.float32), np.zeros(0, np.float32)
+    outer = matrix("output")
+    if config["hidden"]:
+        inner = np.concatenate([MEAN_SCALE * matrix("from_mean"), matrix("from_features")])
+        hidden_bias = np.asarray(tensors.get_tensor("from_mean.bias"), np.float32)
+        outer = np.concatenate([outer, matrix("from_hidden")])
+    context = tensors.get_tensor("context.packed")
+    window = Window(
+        context.reshape(len(context), span, features),
+        tensors.get_tensor("bias.packed"),
+        np.ascontiguousarray(inner),
+        hidden_bias,
+        np.ascontiguousarray(outer),
     )
+    units = len(hidden_bias)
+    if inner.shape != (size + features, units) or outer.shape != (features + units, size):
+        raise ValueError("the shapes of the tensors do not match config.json")
+    return window
 
 
 def refuse_settings(directory: Path) -> None:

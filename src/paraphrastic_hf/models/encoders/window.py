@@ -1,10 +1,12 @@
 """Average of token vectors that also reads each token's neighbors (not in the papers).
 
-    g(x) = 1/n sum_i (e[x_i] + V relu(b + sum_k T_k[x_{i+k}]))    for k from -window to window
+    f(x) = 1/n sum_i relu(b + sum_k T_k[x_{i+k}])    for k from -window to window
+    m(x) = 1/n sum_i e[x_i]
+    g(x) = m + V f + U relu(c + A m + B f)
 
-The second term is the first layer of a convolution over token vectors. Its products with the token
-vectors are folded into the tables T_k, so a text costs look-ups, additions and one small product.
-Beyond the ends of a text, x is 0.
+f is the first layer of a convolution over token vectors. Its products with the token vectors are
+folded into the tables T_k, so a text costs look-ups, additions and three small products. Beyond the
+ends of a text, x is 0. The last term of g is a hidden layer over the averages, as in a DAN.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.models.base import check_positive
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 
+MEAN_SCALE = 8.0  # means are about an eighth of features in size
 MOST_STEPS = 127  # largest integer of a packed context table
 MOST_BIAS = 2**14  # a window's sum must fit in 16 bits
 REACHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # candidates for its largest value, as a share
@@ -39,6 +42,7 @@ class WindowConfig(AveragingConfig):
         context_rows: Rows of the tables T_k. Later ids, the rarer ones, share the last row.
         context_size: If set, T_k is the product of a table with this many columns and a matrix.
             If None, as in packed models, the tables T_k are the parameters.
+        hidden: Units of the hidden layer. 0 for none.
         feature_dropout: Probability that a feature of a text is zeroed in training.
     """
 
@@ -48,6 +52,7 @@ class WindowConfig(AveragingConfig):
     features: int = 256
     context_rows: int = 20000
     context_size: int | None = 64
+    hidden: int = 512
     feature_dropout: float | int = 0.0
 
     def validate_window(self) -> None:
@@ -80,6 +85,10 @@ class WindowModel(AveragingModel):
         self.mix = nn.Linear(size, columns, bias=False) if size else nn.Identity()
         self.bias = nn.Parameter(torch.zeros(config.features))
         self.output = nn.Linear(config.features, config.hidden_size, bias=False)
+        if config.hidden:
+            self.from_mean = nn.Linear(config.hidden_size, config.hidden)
+            self.from_features = nn.Linear(config.features, config.hidden, bias=False)
+            self.from_hidden = nn.Linear(config.hidden, config.hidden_size, bias=False)
         self.post_init()
 
     @property
@@ -92,10 +101,15 @@ class WindowModel(AveragingModel):
             nn.init.normal_(module.weight, std=0.1)
         elif module is self.mix and isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, std=module.in_features**-0.5)
-        elif module is self.output:
-            nn.init.normal_(module.weight, std=self.config.initializer_std)
         elif module is self:
             nn.init.zeros_(self.bias)
+        elif module is self.output or module is getattr(self, "from_hidden", None):
+            nn.init.normal_(module.weight, std=self.config.initializer_std)
+        elif isinstance(module, nn.Linear):
+            size = self.config.features + self.config.hidden_size
+            nn.init.normal_(module.weight, std=size**-0.5)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
 
     def states_of(self, ids: Tensor, lengths: Tensor) -> Tensor:
         states: Tensor = self.token_rows(ids) + self.output(self.features(ids, lengths))
@@ -104,7 +118,19 @@ class WindowModel(AveragingModel):
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         features = mean_rows(self.features(ids, lengths), lengths)
         features = dropout(features, self.config.feature_dropout, self.training)
-        return super().embed_flat(ids, lengths) + self.output(features)
+        mean = super().embed_flat(ids, lengths)
+        embedding: Tensor = mean + self.output(features)
+        if self.config.hidden:
+            hidden = torch.relu(self.from_mean(MEAN_SCALE * mean) + self.from_features(features))
+            embedding = embedding + self.from_hidden(hidden) * (lengths > 0).unsqueeze(1)
+        return embedding
+
+    def states_and_embedding(
+        self, input_ids: Tensor, attention_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kept = attention_mask.bool()
+        embedding = self.embed_flat(input_ids[kept], kept.sum(1))
+        return self.token_states(input_ids, attention_mask), embedding
 
     def features(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Return the features of each token's window, (tokens, features), 0 or above."""
@@ -136,21 +162,30 @@ class WindowModel(AveragingModel):
             rounded.context.weight.copy_(steps.view_as(rounded.context.weight))
             rounded.bias.copy_((self.bias / scale).round().clamp(-MOST_BIAS, MOST_BIAS))
             rounded.output.weight.copy_(self.output.weight * scale)
+            if settings.hidden:
+                rounded.from_mean.load_state_dict(self.from_mean.state_dict())
+                rounded.from_features.weight.copy_(self.from_features.weight * scale)
+                rounded.from_hidden.load_state_dict(self.from_hidden.state_dict())
         return rounded.eval()
 
     @classmethod
     def unpacked(cls, tensors: Mapping[str, Tensor], config: Any) -> dict[str, Tensor]:
-        own = ("context.packed", "bias.packed", "output.weight")
-        context, bias, output = (tensors[name].float() for name in own)
-        state = {"context.weight": context, "bias": bias, "output.weight": output}
+        state = {
+            name.replace("context.packed", "context.weight").replace("bias.packed", "bias"): value
+            for name, value in tensors.items()
+            if name != "embedding.packed"
+        }
+        state = {name: value.float() for name, value in state.items()}
         return super().unpacked(tensors, config) | state
 
     def packed_state(self) -> dict[str, Tensor]:
-        return {
+        packed = {
             "context.packed": self.context.weight.detach().to(torch.int8),
             "bias.packed": self.bias.detach().to(torch.int16),
-            "output.weight": self.output.weight.detach().float().contiguous(),
         }
+        apart = ("embedding.weight", "context.weight", "bias")
+        state = {name: value for name, value in self.state_dict().items() if name not in apart}
+        return packed | {name: value.float().contiguous() for name, value in state.items()}
 
 
 def _scales(tables: Tensor) -> Tensor:
