@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.encoders.projection import ProjectionConfig, ProjectionModel
     from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
     from paraphrastic_hf.models.encoders.weighted import WeightedConfig, WeightedModel
+    from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
     from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
     from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.register import register_encoder
@@ -80,6 +81,7 @@ _MODULES = {  # public names by module
     "models.encoders.projection": "ProjectionConfig ProjectionModel",
     "models.encoders.recurrent": "RecurrentConfig RecurrentModel",
     "models.encoders.weighted": "WeightedConfig WeightedModel",
+    "models.encoders.window": "WindowConfig WindowModel",
     "models.generative.bgt": "BGTConfig BGTModel",
     "models.generative.mgt": "MGTConfig MGTModel",
     "models.register": "register_encoder",
@@ -154,6 +156,8 @@ __all__ = [
     "Translator",
     "WeightedConfig",
     "WeightedModel",
+    "WindowConfig",
+    "WindowModel",
     "align",
     "evaluate",
     "evaluate_pairs",

@@ -27,7 +27,8 @@ from paraphrastic_hf.conversion.vocabulary import (
     make_tokenizer,
 )
 from paraphrastic_hf.corpora.readers.words import load_vectors
-from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, averaging_model, save_model
+from paraphrastic_hf.encoders.static.table import Table
+from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, model_of_table, save_model
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import content_hash, naming, replacing, write_json
 
@@ -107,7 +108,7 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
     differences = [NORMALIZED, NO_TOKEN]
     if kind == "words":
         differences += [WORD_MARKS] if choices.spaced else [WORD_MARKS, SPLIT]
-    return Converted(averaging_model(table), tokenizer, kind, tuple(differences))
+    return Converted(model_of_table(Table.of(table)), tokenizer, kind, tuple(differences))
 
 
 def _sha256(path: Path) -> str:

@@ -65,9 +65,10 @@ def embed_texts(
         (n, dim) float32 in the order of `which`, on the model's device.
 
     Example:
-        >>> from paraphrastic_hf.encoders.storage.directory import averaging_model
+        >>> from paraphrastic_hf.encoders.static.table import Table
+        >>> from paraphrastic_hf.encoders.storage.directory import model_of_table
         >>> texts = Ragged.from_lists([[2, 3], [3]])
-        >>> model = averaging_model(np.eye(4, dtype=np.float32))
+        >>> model = model_of_table(Table.of(np.eye(4)))
         >>> embed_texts(model, texts, np.array([1, 0]), batch_size=1, progress=False)
         tensor([[0.0000, 0.0000, 0.0000, 1.0000],
                 [0.0000, 0.0000, 0.5000, 0.5000]])

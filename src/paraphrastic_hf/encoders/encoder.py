@@ -425,7 +425,7 @@ class SentenceEncoder(HubMixin):
             check_dimension(dimension, self.dimension)
         table = self._weights.table() if self._static is not None else None
         if table is not None and dimension is not None:
-            table = self._leading(table, dimension)
+            table = None if table.window is not None else self._leading(table, dimension)
         output = np.empty((len(column), dimension or self.dimension), dtype)
         start, is_null = 0, []
         bar = tqdm(total=len(column), unit=" texts", unit_scale=True, disable=not progress)
@@ -436,7 +436,7 @@ class SentenceEncoder(HubMixin):
                 with np.errstate(all="ignore"):  # checked_vectors reports overflow
                     self._static.encode_arrow(
                         *layout(texts),
-                        table.numbers,
+                        table.arrays,
                         part,
                         normalize_embeddings=normalize_embeddings,
                     )
@@ -559,7 +559,7 @@ class SentenceEncoder(HubMixin):
             with np.errstate(all="ignore"):  # checked_vectors reports overflow
                 vectors = self._static.encode(
                     texts,
-                    table.numbers,
+                    table.arrays,
                     normalize_embeddings=normalize_embeddings,
                     progress=progress,
                 )
@@ -573,7 +573,7 @@ class SentenceEncoder(HubMixin):
         needs_no_torch = self._weights.is_table or self.tokenizer.keeps_to_words
         if needs_no_torch and (table := self._weights.table()) is not None:
             with np.errstate(all="ignore"):
-                vectors = mean_rows(table.numbers, ids, progress=progress)
+                vectors = mean_rows(table, ids, progress=progress)
             checked_vectors(vectors, len(texts), self.name)
             return unit_length(vectors) if normalize_embeddings else vectors
         from paraphrastic_hf.encoders.batches import embed_texts
@@ -590,7 +590,7 @@ class SentenceEncoder(HubMixin):
         if self._static is None or table is None:
             return self.encode(texts), np.diff(self.tokenizer.encode_batch(texts).offsets)
         counts = np.empty(len(texts), np.int32)
-        return self._static.encode(texts, table.numbers, tokens=counts), counts
+        return self._static.encode(texts, table.arrays, tokens=counts), counts
 
     def forget(self) -> bool:
         """Clear the cache of tokenized words. Call it before measuring speed on new text.
@@ -665,10 +665,11 @@ class SentenceEncoder(HubMixin):
             rows: Row indices, (rows,), or a slice. None returns all rows.
 
         Returns:
-            Token vectors, or None if the model does not average or is not float32 on the CPU.
+            Token vectors, or None if the embedding is not their mean or the model is not float32 on
+            the CPU.
         """
         table = self._weights.table()
-        return None if table is None else table.rows(rows)
+        return None if table is None or table.window is not None else table.rows(rows)
 
     @property
     def device(self) -> Any:

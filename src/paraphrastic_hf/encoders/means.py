@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from paraphrastic_hf.encoders.storage.packing import unpacked, width
+from paraphrastic_hf.encoders.static.table import Table
 from paraphrastic_hf.text.ragged import Ragged
 
 TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
-def mean_rows(numbers: np.ndarray, texts: Ragged, *, progress: bool = False) -> np.ndarray:
-    """Return the mean token vector of each text.
+def mean_rows(table: Table, texts: Ragged, *, progress: bool = False) -> np.ndarray:
+    """Return the mean token vector of each text, or the embeddings of a window encoder.
 
     Args:
-        numbers: Table of token vectors, (vocab, dim) float32, or packed as in `storage/packing.py`.
         texts: Token ids of the texts. A text without tokens gives zeros.
 
     Returns:
         (texts, dim) float32.
 
     Example:
-        >>> mean_rows(np.eye(3, dtype=np.float32), Ragged.from_lists([[0, 1], [], [2]]))
+        >>> mean_rows(Table.of(np.eye(3)), Ragged.from_lists([[0, 1], [], [2]]))
         array([[0.5, 0.5, 0. ],
                [0. , 0. , 0. ],
                [0. , 0. , 1. ]], dtype=float32)
     """
     from tqdm.auto import tqdm
 
-    output = np.zeros((len(texts), width(numbers)), np.float32)
+    output = np.zeros((len(texts), table.dimension), np.float32)
     for number in tqdm(range(len(texts)), unit=" texts", unit_scale=True, disable=not progress):
         ids = texts[number]
         for start in range(0, len(ids), TOKENS_AT_A_TIME):
-            rows = unpacked(numbers[ids[start : start + TOKENS_AT_A_TIME]])
+            rows = table.rows(ids[start : start + TOKENS_AT_A_TIME])
             output[number] += rows.sum(0, dtype=np.float64) / len(ids)
+        if table.window is not None:
+            output[number] = table.window.embedding(output[number], ids)
     return output

@@ -14,10 +14,12 @@ from paraphrastic_hf.models.encoders.gated import GatedModel
 from paraphrastic_hf.models.encoders.projection import ProjectionModel
 from paraphrastic_hf.models.encoders.recurrent import RecurrentModel
 from paraphrastic_hf.models.encoders.weighted import WeightedModel
+from paraphrastic_hf.models.encoders.window import WindowModel
 
 FAMILIES: dict[str, type[SentenceEncoderModel]] = {
     "averaging": AveragingModel,
     "weighted": WeightedModel,
+    "window": WindowModel,
     "projection": ProjectionModel,
     "recurrent": RecurrentModel,
     "gated": GatedModel,

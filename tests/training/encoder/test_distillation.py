@@ -12,7 +12,11 @@ from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, Recip
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.distillation.objective import make_examples
 from paraphrastic_hf.training.distillation.recipe import TeacherArguments
-from paraphrastic_hf.training.distillation.teacher import load_teacher, narrowed, teacher_vectors
+from paraphrastic_hf.training.distillation.teacher import (
+    load_teacher,
+    side_by_side,
+    teacher_vectors,
+)
 from paraphrastic_hf.training.engine.recipe import SourceArguments
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.bert import save_bert
@@ -197,7 +201,7 @@ def test_a_teacher_that_cannot_be_loaded_or_raises_is_refused(tmp_path: Path) ->
 def test_narrowed_vectors_keep_products() -> None:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(500, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
-    kept = narrowed(vectors, 3).astype(np.float64)
+    kept = side_by_side([vectors], [1], 3).astype(np.float64)
     np.testing.assert_allclose(kept @ kept.T, vectors @ vectors.T, atol=0.5)
 
 

@@ -46,7 +46,7 @@ static int find_texts(Reader *self, const ArrowTexts *texts, const Range *range)
 }
 
 /* Write the means of texts to their rows. */
-static int mean_arrow(Reader *self, const ArrowTexts *texts, const Range *range, const Rows *rows) {
+static int mean_arrow(Reader *self, const ArrowTexts *texts, const Range *range, Rows *rows) {
     int failed;
     Py_BEGIN_ALLOW_THREADS
     failed = find_texts(self, texts, range);

@@ -15,6 +15,7 @@
 #include "_narrow.h"
 #include "_rows.h"
 #include "_unigram.h"
+#include "_window.h"
 
 #define TEXTS_AHEAD 4
 #define WORDS_AT_A_TIME 512 /* look-ups that wait for memory together */
@@ -46,26 +47,79 @@ typedef struct {
     Averager averager;
     void *means;           /* (texts, dimension) */
     char format;           /* of the means: f: float32. e: float16. b: int8. */
-    float *mean;           /* scratch of one mean, not for float32 */
+    float *mean;           /* scratch: a mean, or means, features and hidden units of the texts
+                              that wait, (TEXTS_TOGETHER, dimension + features + hidden) */
     int32_t *token_counts; /* (texts,), NULL if not requested */
+    Window window;         /* without rows, the means of table rows are all */
+    int16_t *sum;          /* scratch: (features,) */
+    int32_t *total;        /* scratch: (features,) */
+    size_t waiting;        /* texts in `mean` */
+    size_t numbers[TEXTS_TOGETHER], counts[TEXTS_TOGETHER]; /* their output rows and tokens */
 } Output;
 
-/* Write the mean of the rows of ids, as `average` does, to row `number` of the output; TOO_LARGE
-   if a number does not fit. */
-static int write_mean(const Output *output, const int32_t *ids, size_t count, size_t held,
+/* Write one mean to row `number` of the output; TOO_LARGE if a number does not fit. */
+static int store_mean(const Output *output, const float *mean, size_t number) {
+    size_t dimension = output->averager.dimension, start = number * dimension;
+    int is_too_large = 0;
+    switch (output->format) {
+        case 'f': memcpy((float *)output->means + start, mean, dimension * sizeof *mean); break;
+        case 'e': is_too_large = write_halves(mean, dimension, (uint16_t *)output->means + start); break;
+        default: is_too_large = write_bytes(mean, dimension, (int8_t *)output->means + start);
+    }
+    return is_too_large ? TOO_LARGE : DONE;
+}
+
+static size_t scratch_width(const Output *output) {
+    return output->averager.dimension + output->window.features + output->window.hidden;
+}
+
+/* Apply the layers to the texts that wait, and write their vectors. */
+static int write_waiting(Output *output) {
+    const Averager *the = &output->averager;
+    const Window *window = &output->window;
+    size_t dimension = the->dimension, width = scratch_width(output), hidden = window->hidden;
+    float *features = output->mean + dimension, *units = features + window->features;
+    int failed = DONE;
+    if (!output->waiting) return DONE;
+    for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+        memcpy(units + text * width, window->hidden_bias, hidden * sizeof(float));
+    add_products(window->inner, dimension + window->features, hidden, output->mean, units, width);
+    for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+        for (size_t h = 0; h < hidden; h++)
+            if (!(units[text * width + h] > 0)) units[text * width + h] = 0;
+    add_products(window->outer, window->features + hidden, dimension, features, output->mean, width);
+    for (size_t text = 0; text < output->waiting && !failed; text++) {
+        float *mean = output->mean + text * width;
+        if (!output->counts[text]) memset(mean, 0, dimension * sizeof *mean);
+        if (the->normalize) to_unit_length(mean, dimension);
+        failed = store_mean(output, mean, output->numbers[text]);
+    }
+    output->waiting = 0;
+    return failed;
+}
+
+/* Write the mean of the rows of ids, as `average` does, to row `number` of the output. A text with
+   features may wait for `write_waiting`. */
+static int write_mean(Output *output, const int32_t *ids, size_t count, size_t held,
                       size_t number) {
     const Averager *the = &output->averager;
-    size_t dimension = the->dimension, start = number * dimension;
-    if (output->format == 'f') {
-        average(the, ids, count, held, (float *)output->means + start);
-        return DONE;
+    size_t dimension = the->dimension;
+    if (!output->window.rows) {
+        if (output->format == 'f') {
+            average(the, ids, count, held, the->normalize, (float *)output->means + number * dimension);
+            return DONE;
+        }
+        average(the, ids, count, held, the->normalize, output->mean);
+        return store_mean(output, output->mean, number);
     }
-    average(the, ids, count, held, output->mean);
-    int is_too_large =
-        output->format == 'e'
-            ? write_halves(output->mean, dimension, (uint16_t *)output->means + start)
-            : write_bytes(output->mean, dimension, (int8_t *)output->means + start);
-    return is_too_large ? TOO_LARGE : DONE;
+    size_t text = output->waiting++;
+    float *mean = output->mean + text * scratch_width(output);
+    output->numbers[text] = number;
+    output->counts[text] = count;
+    average(the, ids, count, held, 0, mean);
+    window_features(&output->window, ids, count, held, output->sum, output->total,
+                    mean + dimension);
+    return output->waiting == TEXTS_TOGETHER ? write_waiting(output) : DONE;
 }
 
 typedef struct {
@@ -193,7 +247,7 @@ static size_t number_of(const Range *range, size_t i) {
 }
 
 /* Average a group of texts, which starts at `begin` in the range. */
-static int mean_group(Reader *self, const Range *range, size_t begin, const Output *output) {
+static int mean_group(Reader *self, const Range *range, size_t begin, Output *output) {
     const Map *table = &self->table->map;
     const Averager *the = &output->averager;
     for (size_t i = 0; table->slots && i < self->found_count; i++) {
@@ -238,11 +292,11 @@ static int mean_group(Reader *self, const Range *range, size_t begin, const Outp
         if (output->token_counts) output->token_counts[number] = (int32_t)(end - from);
         from = end;
     }
-    return DONE;
+    return write_waiting(output);
 }
 
 /* Write the means of the texts in `bytes`. Texts with words in `asked` wait. */
-static int mean_texts(Reader *self, const Range *range, const Output *output) {
+static int mean_texts(Reader *self, const Range *range, Output *output) {
     const Map *table = &self->table->map;
     int failed = DONE;
     for (size_t i = 0; i < range->count && !failed;) {

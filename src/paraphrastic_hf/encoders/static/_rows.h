@@ -125,10 +125,16 @@ static double square(const float *vector, size_t dimension) {
     return total;
 }
 
+/* Scale a vector to unit length, unless it is zero. */
+static void to_unit_length(float *vector, size_t dimension) {
+    double norm = sqrt(square(vector, dimension));
+    for (size_t d = 0; norm > 0 && d < dimension; d++) vector[d] = (float)(vector[d] / norm);
+}
+
 /* Write the mean of the rows of `count` ids. `held` ids, those of later texts included, are
    readable. */
 static void average(const Averager *the, const int32_t *ids, size_t count, size_t held,
-                    float *mean) {
+                    int normalize, float *mean) {
     size_t dimension = the->dimension;
     if (!count) {
         memset(mean, 0, dimension * sizeof(float));
@@ -148,7 +154,7 @@ static void average(const Averager *the, const int32_t *ids, size_t count, size_
             the->sum[d] = (float)(the->total[d] / (double)count);
         factor = 1;
     }
-    double norm = the->normalize ? sqrt(square(the->sum, dimension)) : 0;
+    double norm = normalize ? sqrt(square(the->sum, dimension)) : 0;
     if (norm > 1e-30 && norm < 1e30) {
         scale(the->sum, dimension, (float)(1.0 / norm), mean);
     } else if (norm > 0) {

@@ -11,7 +11,7 @@
 
 /* ---- arguments ---- */
 
-/* Get a contiguous buffer of int32 (i), int64 (q), float32 (f), table rows (r): float32, uint16,
+/* Get a contiguous buffer of int8 (b), int16 (h), int32 (i), int64 (q), float32 (f), table rows (r): float32, uint16,
    int8 or uint8, or means (m): float32, float16 or int8. */
 static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
@@ -21,6 +21,8 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
     Py_ssize_t size = view->itemsize;
     int fits = kind == 'i'   ? size == 4 && (format == 'i' || format == 'l')
                : kind == 'q' ? size == 8 && (format == 'q' || format == 'l')
+               : kind == 'b' ? size == 1 && format == 'b'
+               : kind == 'h' ? size == 2 && format == 'h'
                              : size == 4 && format == 'f';
     if (kind == 'r') fits |= (size == 2 && format == 'H') || (size == 1 && (format | 32) == 'b');
     if (kind == 'm') fits |= (size == 2 && format == 'e') || (size == 1 && format == 'b');
@@ -29,15 +31,17 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                  kind == 'i'   ? "int32"
                  : kind == 'q' ? "int64"
                  : kind == 'f' ? "float32"
+                 : kind == 'b' ? "int8"
+                 : kind == 'h' ? "int16"
                  : kind == 'm' ? "float32, float16 or int8"
                                : "float32, uint16, int8 or uint8");
     PyBuffer_Release(view);
     return -1;
 }
 
-/* The table, the output for the means, and the output for the token counts. */
+/* The table, the output for the means, the output for the token counts, and a window's arrays. */
 typedef struct {
-    Py_buffer table, out, tokens;
+    Py_buffer table, out, tokens, context, bias, inner, hidden_bias, outer;
     Output output;
 } Rows;
 
@@ -45,14 +49,60 @@ static void release_rows(Rows *rows) {
     PyBuffer_Release(&rows->table);
     PyBuffer_Release(&rows->out);
     if (rows->output.token_counts) PyBuffer_Release(&rows->tokens);
+    PyBuffer_Release(&rows->context); /* does nothing if the buffer was never filled */
+    PyBuffer_Release(&rows->bias);
+    PyBuffer_Release(&rows->inner);
+    PyBuffer_Release(&rows->hidden_bias);
+    PyBuffer_Release(&rows->outer);
     free(rows->output.averager.sum);
     free(rows->output.averager.total);
     free(rows->output.mean);
+    free(rows->output.sum);
+    free(rows->output.total);
+}
+
+static int has_shape(const Py_buffer *view, size_t rows, size_t columns) {
+    return view->ndim == 2 && (size_t)view->shape[0] == rows && (size_t)view->shape[1] == columns;
+}
+
+/* Get the arrays of a `Window` (window.py). */
+static int get_window(PyObject *window, Rows *rows, size_t dimension) {
+    PyObject *context, *bias, *inner, *hidden_bias, *outer;
+    if (!PyArg_ParseTuple(window, "OOOOO", &context, &bias, &inner, &hidden_bias, &outer) ||
+        get_items(context, &rows->context, 'b', 0, "context") ||
+        get_items(bias, &rows->bias, 'h', 0, "bias") ||
+        get_items(inner, &rows->inner, 'f', 0, "inner") ||
+        get_items(hidden_bias, &rows->hidden_bias, 'f', 0, "hidden_bias") ||
+        get_items(outer, &rows->outer, 'f', 0, "outer"))
+        return -1;
+    size_t features = (size_t)rows->bias.len / 2, hidden = (size_t)rows->hidden_bias.len / 4;
+    if (rows->context.ndim != 3 || !rows->context.shape[0] || rows->context.shape[1] % 2 == 0 ||
+        !features || (size_t)rows->context.shape[2] != features ||
+        !has_shape(&rows->inner, dimension + features, hidden) ||
+        !has_shape(&rows->outer, features + hidden, dimension)) {
+        PyErr_SetString(PyExc_ValueError, "the arrays of the window do not fit together");
+        return -1;
+    }
+    Output *the = &rows->output;
+    the->window = (Window){.rows = rows->context.buf, .bias = rows->bias.buf,
+                           .inner = rows->inner.buf, .hidden_bias = rows->hidden_bias.buf,
+                           .outer = rows->outer.buf, .count = (size_t)rows->context.shape[0],
+                           .span = (size_t)rows->context.shape[1], .features = features,
+                           .hidden = hidden};
+    free(the->mean);
+    the->mean = calloc(TEXTS_TOGETHER * scratch_width(the), sizeof(float));
+    the->sum = malloc(features * sizeof(int16_t));
+    the->total = malloc(features * sizeof(int32_t));
+    if (the->mean && the->sum && the->total) return 0;
+    PyErr_NoMemory();
+    return -1;
 }
 
 static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t texts,
                     int normalize, Rows *rows) {
-    rows->output.token_counts = NULL;
+    PyObject *window = NULL;
+    memset(rows, 0, sizeof *rows);
+    if (PyTuple_Check(table) && !PyArg_ParseTuple(table, "OO", &table, &window)) return -1;
     if (get_items(table, &rows->table, 'r', 0, "table")) return -1;
     if (get_items(out, &rows->out, 'm', 1, "out")) {
         PyBuffer_Release(&rows->table);
@@ -70,7 +120,6 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
     the->format = format;
     rows->output.format = rows->out.format ? rows->out.format[0] : 'f';
-    rows->output.mean = NULL;
     if (!dimension) {
         PyErr_SetString(PyExc_ValueError, "the table has no columns besides the scale");
         release_rows(rows);
@@ -88,6 +137,10 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     rows->output.mean = malloc(dimension * sizeof(float));
     if (!the->sum || !the->total || !rows->output.mean) {
         PyErr_NoMemory();
+        release_rows(rows);
+        return -1;
+    }
+    if (window && get_window(window, rows, dimension)) {
         release_rows(rows);
         return -1;
     }
@@ -291,7 +344,7 @@ static int get_strings(Reader *self, PyObject *texts, const Range *range) {
 }
 
 /* Write the means of the texts of a list to their rows. */
-static int mean_list(Reader *self, PyObject *texts, const Range *range, const Rows *rows) {
+static int mean_list(Reader *self, PyObject *texts, const Range *range, Rows *rows) {
     int failed;
     if (get_strings(self, texts, range)) return -1;
     Py_BEGIN_ALLOW_THREADS
@@ -526,6 +579,7 @@ static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     wrong |= (texts ? (size_t)ends[texts - 1] : 0) != count;
     for (size_t i = 0, from = 0; i < texts && !wrong && !failed; from = (size_t)ends[i++])
         failed = write_mean(&rows.output, ids + from, (size_t)ends[i] - from, count - from, i);
+    if (!failed) failed = write_waiting(&rows.output);
     Py_END_ALLOW_THREADS
     release_rows(&rows);
     if (wrong) PyErr_SetString(PyExc_ValueError, "an id or an end is out of range");

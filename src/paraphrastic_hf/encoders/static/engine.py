@@ -66,7 +66,7 @@ class Block(Protocol):
         texts: list[str],
         start: int,
         stop: int,
-        table: np.ndarray,
+        table: Any,
         out: np.ndarray,
         normalize: bool,
         tokens: np.ndarray | None = None,
@@ -79,7 +79,7 @@ class Block(Protocol):
         counts: np.ndarray,
         ids: np.ndarray,
         texts: list[str],
-        table: np.ndarray,
+        table: Any,
         out: np.ndarray,
         normalize: bool,
         tokens: np.ndarray | None = None,
@@ -91,7 +91,7 @@ class Block(Protocol):
         utf8: Buffer,
         start: int,
         stop: int,
-        table: np.ndarray,
+        table: Any,
         out: np.ndarray,
         normalize: bool,
     ) -> None: ...
@@ -102,7 +102,7 @@ class Block(Protocol):
         utf8: Buffer,
         counts: np.ndarray,
         ids: np.ndarray,
-        table: np.ndarray,
+        table: Any,
         out: np.ndarray,
         normalize: bool,
     ) -> None: ...
@@ -143,7 +143,7 @@ class StaticEncoder:
     def encode(
         self,
         texts: Sequence[str],
-        table: np.ndarray,
+        table: Any,
         *,
         normalize_embeddings: bool = False,
         progress: bool = False,
@@ -153,8 +153,8 @@ class StaticEncoder:
 
         Args:
             texts: Empty texts and texts without known tokens give zeros.
-            table: One row per token, (vocab, dim), contiguous: float32, or packed as in
-                `storage/packing.py`.
+            table: `Table.arrays`: one row per token, (vocab, dim), contiguous: float32, or packed
+                as in `storage/packing.py`. Or a pair of this and the arrays of a `Window`.
             tokens: Optional output array for the token count of each text, (texts,) int32.
 
         Example:
@@ -164,7 +164,8 @@ class StaticEncoder:
             array([[0.5, 0.5]], dtype=float32)
         """
         texts = list(texts)  # another thread may change the caller's list
-        output = np.empty((len(texts), width(table)), np.float32)
+        numbers = table[0] if isinstance(table, tuple) else table
+        output = np.empty((len(texts), width(numbers)), np.float32)
         rest = table, output, normalize_embeddings, tokens
 
         def mean(block: Block, start: int, stop: int) -> None:
@@ -185,7 +186,7 @@ class StaticEncoder:
         self,
         offsets: np.ndarray,
         utf8: Buffer,
-        table: np.ndarray,
+        table: Any,
         output: np.ndarray,
         *,
         normalize_embeddings: bool = False,

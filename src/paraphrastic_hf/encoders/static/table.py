@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.encoders.output import check_dimension
+from paraphrastic_hf.encoders.static.window import Window
 from paraphrastic_hf.encoders.storage.packing import (
     has_scales,
     holds,
@@ -29,6 +31,7 @@ class Table:
 
     Attributes:
         numbers: (vocab, dim) float32, or packed as in `storage/packing.py`. Contiguous.
+        window: What neighbors add to token vectors. None for averages of token vectors alone.
         rounding_error: Largest rounding error of a row, relative to the row's length. 0 unless
             `with_precision` rounded the table.
 
@@ -41,6 +44,7 @@ class Table:
 
     numbers: np.ndarray
     rounding_error: float = 0.0
+    window: Window | None = None
 
     @classmethod
     def of(cls, rows: np.ndarray, name: object = "this encoder") -> Table:
@@ -65,12 +69,19 @@ class Table:
     def dimension(self) -> int:
         return width(self.numbers)
 
+    @property
+    def arrays(self) -> Any:
+        """Arrays for the C extension: `numbers`, or a pair of `numbers` and the window's arrays."""
+        return self.numbers if self.window is None else (self.numbers, self.window.arrays)
+
     def rows(self, numbers: np.ndarray | slice | None = None) -> np.ndarray:
         """Return the rows with the given indices, or all rows, unpacked, (rows, dim) float32."""
         return unpacked(self.numbers if numbers is None else self.numbers[numbers])
 
     def with_norm_power(self, power: float) -> Table:
         """Return a table with each row's length raised to a power. Directions do not change."""
+        if self.window is not None:
+            raise ModelError("A window encoder has no norm power, because neighbors change norms")
         if not np.isfinite(power):
             raise ValueError(f"power must be finite, got {power}")
         blocks = (self.rows(slice(i, i + BLOCK)) for i in range(0, len(self.numbers), BLOCK))
@@ -87,12 +98,17 @@ class Table:
         rows = self.rows()
         numbers = packed(rows, precision)
         if numbers is rows:
-            return Table.of(rows) if has_scales(self.numbers) else self
-        return Table(numbers, rounding_error(numbers, rows))
+            return replace(self, numbers=Table.of(rows).numbers)
+        return Table(numbers, rounding_error(numbers, rows), self.window)
 
     def with_dimension(self, dimension: int) -> Table:
         """Return a table with the first `dimension` dimensions of every row."""
         check_dimension(dimension, self.dimension)
+        if self.window is not None and dimension < self.dimension:
+            raise ModelError(
+                f"A window encoder computes all {self.dimension} dimensions. Use "
+                f"encode(..., truncate_dim={dimension})"
+            )
         if has_scales(self.numbers):
             return Table.of_packed(narrowed(self.numbers, dimension))
         return Table.of(self.rows()[:, :dimension])

@@ -31,7 +31,8 @@ from transformers import (
     PreTrainedModel,
 )
 
-from paraphrastic_hf.encoders.static.table import check_finite
+from paraphrastic_hf.encoders.static.table import Table, check_finite
+from paraphrastic_hf.encoders.static.window import MEAN_SCALE, Window
 from paraphrastic_hf.encoders.storage.bounded import loading, no_progress_bar
 from paraphrastic_hf.encoders.storage.locate import refuse_other_kind
 from paraphrastic_hf.encoders.storage.packing import packed
@@ -49,6 +50,7 @@ from paraphrastic_hf.io.files import (
 )
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 
@@ -118,6 +120,7 @@ def save_model(
             raise ValueError(
                 f"precision {precision} requires an averaging model, got {type(model).__name__}"
             )
+        model = model.with_integers()
         packed_rows = packed(model.embedding.weight.detach().float().cpu().numpy(), precision)
     staged, is_new = directory / "model.part", not directory.exists()
     remove(staged)
@@ -168,13 +171,12 @@ def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> Non
     open_to_readers(directory / WEIGHTS)
 
 
-def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> None:
+def _write_packed(model: AveragingModel, directory: Path, rows: np.ndarray) -> None:
     model.config.packed = True
+    state = {"embedding.packed": torch.from_numpy(rows), **model.packed_state()}
     try:
         with no_progress_bar():
-            model.save_pretrained(
-                directory, state_dict={"embedding.packed": torch.from_numpy(rows)}
-            )
+            model.save_pretrained(directory, state_dict=state)
     finally:
         model.config.packed = False
     open_to_readers(directory / WEIGHTS)
@@ -194,7 +196,7 @@ def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: 
     The class is `StaticEmbedding` for averages of an unpacked table without marks, else the class
     in `paraphrastic_hf/sbert.py`.
     """
-    is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
+    is_stock = type(model) is AveragingModel and (directory / "tokenizer.json").exists()
     is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)
     is_stock = is_stock and not read_json(directory / "config.json").get("packed")
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
@@ -236,10 +238,42 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
     return model.eval()  # type: ignore[no-any-return]
 
 
-def averaging_model(table: np.ndarray) -> AveragingModel:
-    """Build an averaging model from a token table, (vocab, dim) float32, in evaluation mode."""
-    config = AveragingConfig(vocab_size=table.shape[0], hidden_size=table.shape[1])
-    model = AveragingModel(config)
-    with torch.no_grad():
-        model.embedding.weight.copy_(torch.from_numpy(table))
+def model_of_table(table: Table) -> AveragingModel:
+    """Build the model of a token table, in evaluation mode."""
+    model: AveragingModel
+    if table.window is None:
+        config = AveragingConfig(vocab_size=len(table.numbers), hidden_size=table.dimension)
+        model = AveragingModel(config)
+        model.load_state_dict({"embedding.weight": torch.from_numpy(table.rows())})
+    else:
+        model = _window_model(table, table.window)
     return model.eval()
+
+
+def _window_model(table: Table, window: Window) -> WindowModel:
+    rows, span, features = window.context.shape
+    config = WindowConfig(
+        vocab_size=len(table.numbers),
+        hidden_size=table.dimension,
+        window=span // 2,
+        features=features,
+        context_rows=rows,
+        context_size=None,
+        hidden=len(window.hidden_bias),
+    )
+    state = {
+        "embedding.weight": table.rows(),
+        "context.weight": window.context.reshape(rows, -1),
+        "bias": window.bias,
+        "output.weight": window.outer[:features].T,
+    }
+    if config.hidden:
+        state |= {
+            "from_mean.weight": window.inner[: table.dimension].T / MEAN_SCALE,
+            "from_mean.bias": window.hidden_bias,
+            "from_features.weight": window.inner[table.dimension :].T,
+            "from_hidden.weight": window.outer[features:].T,
+        }
+    model = WindowModel(config)
+    model.load_state_dict({name: torch.tensor(np.float32(value)) for name, value in state.items()})
+    return model

@@ -5,13 +5,15 @@ For averaging models, only the table is read, without torch. The torch model is 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from paraphrastic_hf.encoders.static.table import Table
+from paraphrastic_hf.encoders.static.table import Table, check_finite
+from paraphrastic_hf.encoders.static.window import MEAN_SCALE, Window
 from paraphrastic_hf.encoders.storage.packing import has_scales, holds, width
 from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.extras import require
@@ -71,9 +73,9 @@ class Weights:
         if not isinstance(held, Table):
             return held
         require("train", "torch", "transformers", what="the model as a torch module")
-        from paraphrastic_hf.encoders.storage.directory import averaging_model, load_model
+        from paraphrastic_hf.encoders.storage.directory import load_model, model_of_table
 
-        return load_model(self._directory) if self._directory else averaging_model(held.rows())
+        return load_model(self._directory) if self._directory else model_of_table(held)
 
     @property
     def is_table(self) -> bool:
@@ -152,12 +154,14 @@ def read_table(directory: Path) -> Table | None:
     """
     try:
         config = read_json(directory / "config.json")
-        if config.get("model_type") != "paraphrastic-averaging":
+        is_packed, kind = bool(config.get("packed")), config.get("model_type")
+        has_window = kind == "paraphrastic-window" and is_packed
+        if kind != "paraphrastic-averaging" and not has_window:
             return None
-        is_packed = bool(config.get("packed"))
         name = "embedding.packed" if is_packed else "embedding.weight"
         with safe_open(directory / WEIGHTS, framework="numpy") as tensors:
             rows = tensors.get_tensor(name)
+            window = _read_window(tensors, config) if has_window else None
     except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
         return None
     if rows.ndim != 2 or has_scales(rows) != is_packed:
@@ -165,9 +169,38 @@ def read_table(directory: Path) -> Table | None:
     if (len(rows), width(rows)) != (config.get("vocab_size"), config.get("hidden_size")):
         return None
     if is_packed:
-        return Table.of_packed(rows, directory)
+        return replace(Table.of_packed(rows, directory), window=window)
     with np.errstate(over="ignore"):  # `Table.of` rejects infinite values
         return Table.of(np.ascontiguousarray(rows, np.float32), directory)
+
+
+def _read_window(tensors: Any, config: dict[str, Any]) -> Window:
+    """Read the arrays of a packed `WindowModel`."""
+    size, span, features = config["hidden_size"], 2 * config["window"] + 1, config["features"]
+
+    def matrix(name: str) -> np.ndarray:
+        found = np.asarray(tensors.get_tensor(f"{name}.weight"), np.float32).T
+        check_finite(found, name)
+        return found
+
+    inner, hidden_bias = np.zeros((size + features, 0), np.float32), np.zeros(0, np.float32)
+    outer = matrix("output")
+    if config["hidden"]:
+        inner = np.concatenate([MEAN_SCALE * matrix("from_mean"), matrix("from_features")])
+        hidden_bias = np.asarray(tensors.get_tensor("from_mean.bias"), np.float32)
+        outer = np.concatenate([outer, matrix("from_hidden")])
+    context = tensors.get_tensor("context.packed")
+    window = Window(
+        context.reshape(len(context), span, features),
+        tensors.get_tensor("bias.packed"),
+        np.ascontiguousarray(inner),
+        hidden_bias,
+        np.ascontiguousarray(outer),
+    )
+    units = len(hidden_bias)
+    if inner.shape != (size + features, units) or outer.shape != (features + units, size):
+        raise ValueError("the shapes of the tensors do not match config.json")
+    return window
 
 
 def refuse_settings(directory: Path) -> None:

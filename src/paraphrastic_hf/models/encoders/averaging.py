@@ -9,6 +9,7 @@ sentence-transformers' `StaticEmbedding`, or are quantized to 8 or 4 bits per va
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -89,7 +90,7 @@ class AveragingModel(TableModel):
             return super().from_pretrained(name, *args, config=config, **kwargs)
         path = cached_file(name, "model.safetensors", **where)
         try:
-            rows = unpacked_rows(load_file(path)["embedding.packed"], settings.hidden_size)
+            state = cls.unpacked(load_file(path), settings)
         except (KeyError, ValueError) as error:
             raise OSError(f"{path} lacks the packed table of its config: {error}") from error
         settings = copy.deepcopy(settings)
@@ -97,11 +98,23 @@ class AveragingModel(TableModel):
         kwargs.pop("state_dict", None)
         for key in settings.to_dict().keys() & kwargs.keys() - {"dtype"}:  # config overrides
             setattr(settings, key, kwargs.pop(key))
-        state = {"embedding.weight": rows}
         loaded = super().from_pretrained(None, *args, config=settings, state_dict=state, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         model.name_or_path = model.config._name_or_path = str(name)
         return loaded
+
+    @classmethod
+    def unpacked(cls, tensors: Mapping[str, Tensor], config: Any) -> dict[str, Tensor]:
+        """Return the parameters, float32, from the tensors of a packed model's file."""
+        return {"embedding.weight": unpacked_rows(tensors["embedding.packed"], config.hidden_size)}
+
+    def with_integers(self) -> AveragingModel:
+        """Return the model whose parameters outside the table can be packed."""
+        return self
+
+    def packed_state(self) -> dict[str, Tensor]:
+        """Return the tensors of a packed model's file besides its table."""
+        return {}
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         weights = torch.repeat_interleave(1 / lengths.clamp(min=1), lengths)

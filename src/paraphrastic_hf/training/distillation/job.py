@@ -34,7 +34,6 @@ from paraphrastic_hf.training.distillation.objective import (
 from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
 from paraphrastic_hf.training.distillation.teacher import (
     load_teacher,
-    narrowed,
     side_by_side,
     teacher_vectors,
 )
@@ -97,18 +96,19 @@ class Distillation(EncoderRun[DistillationRecipe]):
                 ),
                 progress=context.progress,
             )
-            of_teachers.append(vectors[rows])
-        vectors = side_by_side(of_teachers, [teacher.weight for teacher in self.recipe.teachers])
+            of_teachers.append(vectors if len(texts) == len(reads) else vectors[rows])
         widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
         wanted = sum(widths) if self.recipe.combine == "concatenate" else widths[0]
         if self.start is not None:
             wanted = int(self.start.model.config.hidden_size)
-        if wanted > vectors.shape[1]:
+        available = sum(vectors.shape[1] for vectors in of_teachers)
+        if wanted > available:
             raise RecipeError(
-                f"The student has {wanted} dimensions, but its teachers have {vectors.shape[1]}. "
-                f"Lower model.hidden_size to {vectors.shape[1]}"
+                f"The student has {wanted} dimensions, but its teachers have {available}. Lower "
+                f"model.hidden_size to {available}"
             )
-        return narrowed(vectors, wanted)
+        weights = [teacher.weight for teacher in self.recipe.teachers]
+        return side_by_side(of_teachers, weights, wanted)
 
     def build(self, work: Path) -> SentenceEncoderModel:
         self.tokenizer = load_tokenizer(work / "tokenizer")
@@ -162,7 +162,7 @@ def write_corpus(
     columns: dict[str, Column] = {
         "sentences": ids.select(known),
         "row": rows[known],
-        "vectors": vectors.astype(np.float16),
+        "vectors": vectors.astype(np.float16, copy=False),
         "source": np.array([example.source for example in kept], np.int16),
         "language": np.array([number_of[example.language] for example in kept], np.int16),
     }

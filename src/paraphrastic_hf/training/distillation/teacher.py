@@ -83,7 +83,7 @@ def teacher_vectors(
     Raises:
         CheckpointError: The folder is damaged or has vectors of other texts or another teacher.
     """
-    parts: list[np.ndarray] = []
+    output: np.ndarray | None = None
     encode: Encode | None = None
     with (
         locked(directory, doing="encoding"),
@@ -94,25 +94,31 @@ def teacher_vectors(
             chosen = texts[start : start + TEXTS_AT_A_TIME]
             path = directory / f"{start // TEXTS_AT_A_TIME:05}.npy"
             if path.exists():
-                parts.append(_read(path, len(chosen)))
+                vectors = _read(path, len(chosen))
             else:
                 encode = encode or load()
-                parts.append(_units(encode, chosen))
+                vectors = _units(encode, chosen)
                 with replacing(path) as partial, partial.open("wb") as file:
-                    np.save(file, parts[-1])
+                    np.save(file, vectors)
+            if output is None:
+                output = np.empty((len(texts), vectors.shape[1]), np.float16)
+            output[start : start + len(chosen)] = vectors
             bar.update(len(chosen))
-    return np.concatenate(parts)
+    return np.zeros((0, 0), np.float16) if output is None else output
 
 
-def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+def side_by_side(
+    vectors: Sequence[np.ndarray], weights: Sequence[float], dimension: int | None = None
+) -> np.ndarray:
     """Concatenate the vectors of teachers. A cosine is then the weighted mean of their cosines.
 
     Args:
         vectors: Unit vectors of each teacher, (texts, dim).
         weights: Weight of each teacher, above 0.
+        dimension: Number of leading principal axes to project onto. None keeps all dimensions.
 
     Returns:
-        Unit vectors, (texts, sum of dims) float16.
+        (texts, dimension) float16. Unit vectors, unless projected.
 
     Example:
         >>> one, other = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0], [1.0]])
@@ -120,26 +126,25 @@ def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.
         >>> round(float(both[0] @ both[1]), 2)  # 3/4 of 0.6 plus 1/4 of 1
         0.7
     """
-    shares = np.sqrt(np.asarray(weights) / np.sum(weights))
-    parts = zip(vectors, shares.astype(np.float16), strict=True)
-    return np.concatenate([part.astype(np.float16) * share for part, share in parts], 1)
+    shares = np.sqrt(np.asarray(weights) / np.sum(weights)).astype(np.float32)
+    width = sum(part.shape[1] for part in vectors)
 
+    def blocks() -> Iterator[np.ndarray]:
+        for start in range(0, len(vectors[0]), TEXTS_AT_A_TIME):
+            part = slice(start, start + TEXTS_AT_A_TIME)
+            scaled = zip(vectors, shares, strict=True)
+            yield np.concatenate([np.float32(each[part]) * share for each, share in scaled], 1)
 
-def narrowed(vectors: np.ndarray, dimension: int) -> np.ndarray:
-    """Project vectors, (texts, dim), onto `dimension` leading principal axes, in float16."""
-    if dimension == vectors.shape[1]:
-        return vectors
-    moment = np.zeros((vectors.shape[1],) * 2)
-    for some in _some(vectors):
-        moment += some.T @ some
-    _, axes = np.linalg.eigh(moment)
-    kept = axes[:, ::-1][:, :dimension].astype(np.float32)
-    return np.concatenate([(some @ kept).astype(np.float16) for some in _some(vectors)])
-
-
-def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(vectors), TEXTS_AT_A_TIME):
-        yield vectors[start : start + TEXTS_AT_A_TIME].astype(np.float32)
+    axes = np.eye(width, dtype=np.float32)
+    if dimension is not None and dimension < width:
+        moment = np.zeros((width, width))
+        for block in blocks():
+            moment += block.T @ block
+        axes = np.linalg.eigh(moment)[1][:, ::-1][:, :dimension].astype(np.float32)
+    output = np.empty((len(vectors[0]), axes.shape[1]), np.float16)
+    for number, block in enumerate(blocks()):
+        output[number * TEXTS_AT_A_TIME :][: len(block)] = block @ axes
+    return output
 
 
 def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, directory: Path) -> None:

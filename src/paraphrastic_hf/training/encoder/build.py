@@ -25,8 +25,8 @@ from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 
 def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
     """Raise RecipeError for settings that the encoder named by `start` does not support."""
-    asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
-    if asked and not is_table:
+    asked, is_table = _finish_asked(recipe, type(model)), type(model) is AveragingModel
+    if asked:
         raise RecipeError(
             f"finish.{asked[0]} requires an averaging model, but the model given as start "
             f"({recipe.start}) is a {type(model).__name__}. Remove finish.{asked[0]}"
@@ -72,11 +72,9 @@ def check_encoders(recipe: EncoderRecipe) -> None:
 
 
 def _check_finish(recipe: EncoderRecipe) -> None:
-    asked = _finish_asked(recipe)
-    if not asked:
-        return
-    name, value = asked[0], getattr(recipe.finish, asked[0])
-    if recipe.parts or encoder_class(recipe.model.kind) is not AveragingModel:
+    kind = SentenceEncoderModel if recipe.parts else encoder_class(recipe.model.kind)
+    if asked := _finish_asked(recipe, kind):
+        name, value = asked[0], getattr(recipe.finish, asked[0])
         found = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
             f"finish.{name} ({value!r}) requires an averaging model, got {found}. Remove "
@@ -89,9 +87,12 @@ def _check_finish(recipe: EncoderRecipe) -> None:
         )
 
 
-def _finish_asked(recipe: EncoderRecipe) -> list[str]:
-    """Return the `finish` keys of a recipe that apply only to averaging models."""
-    allowed = {"precision": ("float32", "float16")}  # values that any encoder may have
+def _finish_asked(recipe: EncoderRecipe, kind: type[SentenceEncoderModel]) -> list[str]:
+    """Return the `finish` keys of a recipe that do not apply to a class of encoders."""
+    if kind is AveragingModel:
+        return []
+    packs = ("int8", "int4") if issubclass(kind, AveragingModel) else ()
+    allowed = {"precision": ("float32", "float16", *packs)}
     return [
         name
         for name, value in dataclasses.asdict(recipe.finish).items()

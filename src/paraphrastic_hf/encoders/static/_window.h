@@ -1,0 +1,102 @@
+/* Features of token windows, and the layers over them and the means of table rows. */
+
+#ifndef PARAPHRASTIC_WINDOW_H
+#define PARAPHRASTIC_WINDOW_H
+
+#include "_rows.h"
+
+#define TEXTS_TOGETHER 4 /* texts multiplied by the matrix at a time */
+#define COLUMNS 32       /* of the matrix, for which sums stay in registers */
+
+typedef struct {
+    const int8_t *rows;  /* (count, span, features): what a token adds at each place of a window */
+    const int16_t *bias; /* (features,) */
+    const float *inner;  /* (dimension + features, hidden): from mean and features to hidden */
+    const float *hidden_bias; /* (hidden,) */
+    const float *outer;  /* (features + hidden, dimension) */
+    size_t count, span, features, hidden; /* ids from count - 1 on share the last row */
+} Window;
+
+VECTORIZED
+static void add_bytes_to(int16_t *restrict sum, const int8_t *restrict row, size_t count) {
+    for (size_t f = 0; f < count; f++) sum[f] = (int16_t)(sum[f] + row[f]);
+}
+
+VECTORIZED
+static void add_positive(int32_t *restrict total, const int16_t *restrict sum, size_t count) {
+    for (size_t f = 0; f < count; f++) total[f] += sum[f] > 0 ? sum[f] : 0;
+}
+
+/* total += max(0, bias + a + b + c) */
+VECTORIZED
+static void add_three(int32_t *restrict total, const int16_t *restrict bias,
+                      const int8_t *restrict a, const int8_t *restrict b,
+                      const int8_t *restrict c, size_t count) {
+    for (size_t f = 0; f < count; f++) {
+        int16_t sum = (int16_t)(bias[f] + a[f] + b[f] + c[f]);
+        total[f] += sum > 0 ? sum : 0;
+    }
+}
+
+static inline const int8_t *window_row(const Window *the, const int32_t *ids, size_t count,
+                                       size_t at, size_t place) {
+    size_t half = the->span / 2, number = at + place - half; /* wraps around before the text */
+    size_t id = number < count ? (size_t)ids[number] : 0;
+    if (id >= the->count) id = the->count - 1;
+    return the->rows + (id * the->span + place) * the->features;
+}
+
+/* Write the mean features of a text's windows. `sum` and `total` are scratch. */
+static void window_features(const Window *the, const int32_t *ids, size_t count, size_t held,
+                            int16_t *sum, int32_t *total, float *mean) {
+    size_t features = the->features, bytes = the->span * features;
+    memset(total, 0, features * sizeof *total);
+    for (size_t i = 0; i < count; i++) {
+        if (i + ROWS_AHEAD < held) {
+            size_t ahead = (size_t)ids[i + ROWS_AHEAD];
+            if (ahead >= the->count) ahead = the->count - 1;
+            for (size_t at = 0; at < bytes; at += LINE) PREFETCH(the->rows + ahead * bytes + at);
+        }
+        if (the->span == 3) {
+            add_three(total, the->bias, window_row(the, ids, count, i, 0),
+                      window_row(the, ids, count, i, 1), window_row(the, ids, count, i, 2),
+                      features);
+            continue;
+        }
+        memcpy(sum, the->bias, features * sizeof *sum);
+        for (size_t place = 0; place < the->span; place++)
+            add_bytes_to(sum, window_row(the, ids, count, i, place), features);
+        add_positive(total, sum, features);
+    }
+    for (size_t f = 0; f < features; f++)
+        mean[f] = count ? (float)((double)total[f] / (double)count) : 0;
+}
+
+/* Add the products of vectors, TEXTS_TOGETHER times (rows,), with a matrix, (rows, columns), to
+   `sums`. Vectors and sums of one text are `stride` numbers from those of the next. */
+VECTORIZED
+static void add_products(const float *matrix, size_t rows, size_t columns, const float *vectors,
+                         float *sums, size_t stride) {
+    for (size_t from = 0; from < columns; from += COLUMNS) {
+        size_t width = columns - from < COLUMNS ? columns - from : COLUMNS;
+        float part[TEXTS_TOGETHER][COLUMNS] = {{0}};
+        if (width == COLUMNS) {
+            for (size_t r = 0; r < rows; r++) {
+                const float *row = matrix + r * columns + from;
+                for (size_t text = 0; text < TEXTS_TOGETHER; text++) {
+                    float factor = vectors[text * stride + r];
+                    for (size_t d = 0; d < COLUMNS; d++) part[text][d] += factor * row[d];
+                }
+            }
+        } else {
+            for (size_t r = 0; r < rows; r++)
+                for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+                    for (size_t d = 0; d < width; d++)
+                        part[text][d] += vectors[text * stride + r] * matrix[r * columns + from + d];
+        }
+        for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+            for (size_t d = 0; d < width; d++) sums[text * stride + from + d] += part[text][d];
+    }
+}
+
+#endif

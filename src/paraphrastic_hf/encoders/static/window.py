@@ -1,0 +1,52 @@
+"""`Window`: what the neighbors of a token add to an average, in a packed window encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MEAN_SCALE = np.float32(8)  # means are about an eighth of features in size
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Arrays of a window encoder besides its token vectors (`models/encoders/window.py`).
+
+    Attributes:
+        context: Summand of each token at each place of a window, (rows, span, features) int8. The
+            ids from rows - 1 on share the last row. Id 0 stands for places outside the text.
+        bias: (features,) int16.
+        inner: Matrix from mean and features to hidden units, (dim + features, hidden) float32.
+        hidden_bias: (hidden,) float32.
+        outer: Matrix from features and hidden units to embeddings, (features + hidden, dim)
+            float32.
+    """
+
+    context: np.ndarray
+    bias: np.ndarray
+    inner: np.ndarray
+    hidden_bias: np.ndarray
+    outer: np.ndarray
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return self.context, self.bias, self.inner, self.hidden_bias, self.outer
+
+    def features(self, ids: np.ndarray) -> np.ndarray:
+        """Return the features of each token's window, (tokens, features) float32, 0 or above."""
+        rows, span, _ = self.context.shape
+        around = np.zeros(len(ids) + span - 1, np.int64)
+        around[span // 2 : span // 2 + len(ids)] = np.minimum(ids, rows - 1)
+        sums = np.repeat(self.bias[None], len(ids), 0)
+        for place in range(span):
+            sums += self.context[around[place : place + len(ids)], place]
+        return np.maximum(sums, 0).astype(np.float32)
+
+    def embedding(self, mean: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Return a text's embedding, (dim,), from the mean of its token vectors, (dim,)."""
+        if not len(ids):
+            return mean
+        read = np.concatenate([mean, self.features(ids).mean(0)])
+        hidden = np.maximum(read @ self.inner + self.hidden_bias, 0)
+        return np.asarray(mean + np.concatenate([read[len(mean) :], hidden]) @ self.outer)

@@ -1,0 +1,109 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.encoders.contributions import token_contributions
+from paraphrastic_hf.encoders.means import mean_rows
+from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_model
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
+from paraphrastic_hf.text.word import WordTokenizer
+
+WORDS = [f"w{number}" for number in range(40)]
+TOKENIZER = WordTokenizer(WORDS)
+RANDOM = np.random.default_rng(5)
+TEXTS = ["", "unknown", *(" ".join(RANDOM.choice(WORDS, n)) for n in [1, 2, 3, 9, 40, 200] * 40)]
+
+
+def made(**settings: object) -> WindowModel:
+    torch.manual_seed(3)
+    config = WindowConfig(
+        vocab_size=TOKENIZER.vocab_size,
+        hidden_size=37,
+        features=19,
+        context_rows=25,
+        **{"hidden": 45, **settings},
+    )
+    model = WindowModel(config)
+    torch.nn.init.normal_(model.bias)
+    return model.eval()
+
+
+def slow_embedding(model: WindowModel, ids: list[int]) -> torch.Tensor:
+    """Embed one text by the formula."""
+    config = model.config
+    total, features = torch.zeros(config.hidden_size), torch.zeros(config.features)
+    tables = model.mix(model.context.weight).view(-1, 2 * config.window + 1, config.features)
+    for i in range(len(ids)):
+        summed = model.bias.clone()
+        for k in range(-config.window, config.window + 1):
+            neighbor = ids[i + k] if 0 <= i + k < len(ids) else 0
+            summed += tables[min(neighbor, len(tables) - 1), k + config.window]
+        total += model.embedding.weight[ids[i]]
+        features += torch.relu(summed)
+    mean, features = total / max(1, len(ids)), features / max(1, len(ids))
+    if not ids:
+        return mean
+    embedding = mean + model.output(features)
+    if config.hidden:
+        inner = torch.relu(model.from_mean(8 * mean) + model.from_features(features))
+        embedding = embedding + model.from_hidden(inner)
+    return embedding
+
+
+@pytest.mark.parametrize("settings", [{}, {"window": 2, "hidden": 0}, {"context_size": None}])
+def test_embeddings_follow_the_formula(settings: dict[str, object]) -> None:
+    model, ids = made(**settings), TOKENIZER.encode_batch(TEXTS[:30])
+    flat = model(torch.from_numpy(ids.ids), lengths=torch.from_numpy(np.diff(ids.offsets)))
+    for number, text in enumerate(ids):
+        expected = slow_embedding(model, text.tolist())
+        torch.testing.assert_close(flat.sentence_embedding[number], expected, atol=1e-5, rtol=1e-5)
+        if len(text):
+            padded = model(torch.from_numpy(text)[None])
+            torch.testing.assert_close(padded.sentence_embedding[0], expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("window", "hidden"), [(1, 45), (2, 0)])
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_a_packed_model_is_the_same_in_torch_numpy_and_c(
+    tmp_path: Path, precision: str, window: int, hidden: int
+) -> None:
+    model = made(window=window, hidden=hidden)
+    save_model(model, TOKENIZER, tmp_path, SENTENCE_ENCODER, precision=precision)
+    encoder = SentenceEncoder.from_pretrained(tmp_path)
+    vectors, table = encoder.encode(TEXTS), encoder._weights.table()
+    assert table is not None
+    ids = TOKENIZER.encode_batch(TEXTS)
+    np.testing.assert_allclose(vectors, mean_rows(table, ids), atol=2e-6)
+    loaded = encoder._weights.model_to_save()
+    output = loaded(torch.from_numpy(ids.ids), lengths=torch.from_numpy(np.diff(ids.offsets)))
+    np.testing.assert_allclose(vectors, output.sentence_embedding.detach(), atol=2e-6)
+    for one, text in zip(vectors, TEXTS, strict=True):  # a batch does not change a vector
+        assert np.array_equal(one, encoder.encode(text))
+    # rounding to integers costs little
+    exact = model(torch.from_numpy(ids.ids), lengths=torch.from_numpy(np.diff(ids.offsets)))
+    cosines = torch.cosine_similarity(exact.sentence_embedding, output.sentence_embedding)
+    assert cosines[2:].min() > {"int8": 0.999, "int4": 0.98}[precision]
+
+
+def test_copies_keep_the_window(tmp_path: Path) -> None:
+    save_model(made(), TOKENIZER, tmp_path / "one", SENTENCE_ENCODER, precision="int8")
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "one")
+    vectors = encoder.encode(TEXTS)
+    exact = encoder.with_precision("float32")
+    np.testing.assert_allclose(exact.encode(TEXTS), vectors, atol=1e-6)
+    for precision in ("float32", "int8"):
+        exact.save_pretrained(tmp_path / precision, precision=precision)
+        again = SentenceEncoder.from_pretrained(tmp_path / precision)
+        np.testing.assert_allclose(again.encode(TEXTS), vectors, atol=2e-6)
+    column = encoder.encode_arrow(pa.array(TEXTS), dimension=8)
+    np.testing.assert_array_equal(np.array(column.to_pylist(), np.float32), vectors[:, :8])
+    for copy in (lambda: encoder.with_norm_power(0.5), lambda: encoder.with_dimension(8)):
+        with pytest.raises(ModelError):
+            copy()
+    with pytest.raises(ModelError):
+        token_contributions(encoder, TEXTS[5], TEXTS[6])
