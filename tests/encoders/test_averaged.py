@@ -28,18 +28,12 @@ def generative(
     languages: list[str] | None = None,
 ) -> SentenceEncoder:
     tokenizer = MarkedTokenizer(inner, "end")
-    end = tokenizer.special.end[0]
     torch.manual_seed(0)
     settings = {
-        "vocab_size": tokenizer.vocab_size,
-        "hidden_size": 8,
-        "encoder_kind": kind,
-        "encoder_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 8,
-        "eos_token_id": end,
-        "decoder_start_token_id": start,
-    }
+        "vocab_size": tokenizer.vocab_size, "hidden_size": 8, "encoder_kind": kind,
+        "encoder_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
+        "eos_token_id": tokenizer.special.end[0], "decoder_start_token_id": start,
+    }  # fmt: skip
     if languages is not None:
         shared = MGTConfig(**settings, languages=languages, has_language_variables=False)
         return SentenceEncoder(MGTModel(shared).eval(), tokenizer)

@@ -35,12 +35,16 @@ def animals() -> SentenceEncoder:
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_the_shares_sum_to_the_cosine(english: SentenceEncoder, first: str, second: str) -> None:
-    found = token_contributions(english, first, second)
-    expected = float(english.similarity(first, second)[0, 0])
-    assert found.cosine == pytest.approx(expected, abs=1e-5)  # encode sums in float32
-    for own in (found.of_first(), found.of_second()):
-        assert own.sum() == pytest.approx(found.cosine, abs=1e-12)
+def test_the_shares_sum_to_the_cosine(
+    english: SentenceEncoder, char_ngram: CharNgramTokenizer, first: str, second: str
+) -> None:
+    rows = np.random.default_rng(0).standard_normal((char_ngram.vocab_size, 5))
+    for encoder in (english, SentenceEncoder.from_table(rows, char_ngram)):
+        found = token_contributions(encoder, first, second)
+        expected = float(encoder.similarity(first, second)[0, 0])
+        assert found.cosine == pytest.approx(expected, abs=1e-5)  # encode sums in float32
+        for own in (found.of_first(), found.of_second()):
+            assert own.sum() == pytest.approx(found.cosine, abs=1e-12)
 
 
 def test_shares_by_hand(animals: SentenceEncoder) -> None:
@@ -77,15 +81,6 @@ def test_tokens_that_cancel_give_zeros() -> None:
     assert token_contributions(encoder, "up down", "up").pairs.tolist() == [[0.0], [0.0]]
 
 
-def test_character_ngrams_have_shares(char_ngram: CharNgramTokenizer) -> None:
-    rows = np.random.default_rng(0).standard_normal((char_ngram.vocab_size, 5))
-    encoder = SentenceEncoder.from_table(rows, char_ngram)
-    texts = ("a cat sleeps", "the cat is asleep")
-    found = token_contributions(encoder, *texts)
-    assert found.cosine == pytest.approx(float(encoder.similarity(*texts)[0, 0]), abs=1e-5)
-    assert len(found.first) > 3
-
-
 @pytest.fixture
 def recurrent(word: WordTokenizer) -> SentenceEncoder:
     torch.manual_seed(0)
@@ -96,7 +91,7 @@ def recurrent(word: WordTokenizer) -> SentenceEncoder:
 def test_other_encoders_and_other_types_are_refused(
     recurrent: SentenceEncoder, animals: SentenceEncoder
 ) -> None:
-    with pytest.raises(ModelError, match="left_out"):
+    with pytest.raises(ModelError):
         token_contributions(recurrent, "a", "b")
     with pytest.raises(TypeError):
         token_contributions(animals, ["cat"], "dog")  # type: ignore[arg-type]

@@ -152,50 +152,31 @@ def test_saving_replaces_a_model_of_another_kind(
     assert module["type"] == "paraphrastic_hf.sbert.EncoderModule"
 
 
-def test_a_failed_save_keeps_the_previous_model(
+def test_a_failed_save_keeps_the_previous_model_and_an_interrupted_one_has_no_weights(
     tokenizer: WordTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    replace = Path.replace
 
-    def full(*arguments: object, **options: object) -> None:
+    def full(path: Path, *arguments: Path, **_: object) -> Any:
+        if isinstance(path, Path) and not path.match("model.part/tokenizer.json"):
+            return replace(path, *arguments)
         raise OSError("no space left")
 
-    for owner, name in [(AveragingModel, "save_pretrained"), (WordTokenizer, "save")]:
+    for owner, name in (
+        (AveragingModel, "save_pretrained"),
+        (WordTokenizer, "save"),
+        (Path, "replace"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, full)
             with pytest.raises(OSError, match="no space"):
                 save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
-        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_an_interrupted_save_has_no_weights(
-    tokenizer: WordTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
-    replace = Path.replace
-
-    def broken(path: Path, target: Path) -> Path:
-        if path.name == "tokenizer.json" and path.parent.name == "model.part":
-            raise OSError("gone")
-        return replace(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", broken)
-        with pytest.raises(OSError, match="gone"):
-            save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
-    assert "model.safetensors" not in names(tmp_path)
+        kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        assert kept == before if owner is not Path else "model.safetensors" not in kept
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
     assert load_pretrained(tmp_path, SENTENCE_ENCODER).config.hidden_size == 4
-
-
-def damaged(model: Any, tokenizer: WordTokenizer, path: Path, **changes: Tensor | None) -> Path:
-    """A saved language model with some weights changed, or omitted if None."""
-    save_model(model, tokenizer, path, LANGUAGE_MODEL)
-    weights = load_file(path / "model.safetensors") | changes
-    kept = {name: weight for name, weight in weights.items() if weight is not None}
-    save_file(kept, path / "model.safetensors", {"format": "pt"})
-    return path
 
 
 def test_missing_and_nan_weights_are_named(
@@ -203,14 +184,13 @@ def test_missing_and_nan_weights_are_named(
 ) -> None:
     nan = bigrams.turn.bias.detach().clone()
     nan[2] = float("nan")
-    for changes, named in [
-        ({"turn.bias": None}, r"turn\.bias"),
-        ({"embedding.weight": None}, r"embedding\.weight"),
-        ({"turn.bias": nan}, r"Row 2.* turn\.bias"),
-    ]:
-        path = damaged(bigrams, tokenizer, tmp_path, **changes)
-        with pytest.raises(ModelError, match=named):
-            load_pretrained(path, LANGUAGE_MODEL)
+    for changes in ({"turn.bias": None}, {"embedding.weight": None}, {"turn.bias": nan}):
+        save_model(bigrams, tokenizer, tmp_path, LANGUAGE_MODEL)
+        weights = load_file(tmp_path / "model.safetensors") | changes
+        kept = {name: weight for name, weight in weights.items() if weight is not None}
+        save_file(kept, tmp_path / "model.safetensors", {"format": "pt"})
+        with pytest.raises(ModelError, match=next(iter(changes))):
+            load_pretrained(tmp_path, LANGUAGE_MODEL)
 
 
 def test_a_model_of_another_kind_is_refused(
@@ -222,5 +202,5 @@ def test_a_model_of_another_kind_is_refused(
     with pytest.raises(ModelError):
         SentenceParser.from_pretrained("english")
     save_model(bigrams, tokenizer, tmp_path, LANGUAGE_MODEL)
-    with pytest.raises(ModelError, match="BigramConfig"):
+    with pytest.raises(ModelError):
         load_pretrained(tmp_path, SENTENCE_ENCODER)

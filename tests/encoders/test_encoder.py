@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -147,38 +146,16 @@ def test_stored_rows_of_another_dtype_are_read_as_float32(
     np.testing.assert_array_equal(vectors, expected)
 
 
-DAMAGE = {
-    "NaN": [float("nan")],
-    "infinity": [float("inf")],
-    "both infinities": [float("inf"), -float("inf")],
-}
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", ["nan", "inf", "inf -inf"])
 def test_rows_that_are_not_finite_are_named(
     damage: str, dtype: torch.dtype, compiled: bool, directory: Path
 ) -> None:
     table = table_in(directory)
-    for i, value in enumerate(DAMAGE[damage]):
+    for i, value in enumerate(map(float, damage.split())):
         table[7 + 3 * i, 2] = value
     write_table(directory, table.to(dtype))
     with pytest.raises(ModelError, match="Row 7"):
-        SentenceEncoder.from_pretrained(directory)
-
-
-@pytest.mark.parametrize("kept", [0, 7, 100, -4, -100])
-def test_weights_cut_short_are_a_model_error(kept: int, compiled: bool, directory: Path) -> None:
-    path = directory / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(ModelError, match=re.escape(str(directory))):
-        SentenceEncoder.from_pretrained(directory)
-
-
-@pytest.mark.parametrize("config", ["", "[]", "{", '"text"', "null", '{"model_type": 3}', "\0"])
-def test_a_damaged_config_is_a_model_error(config: str, compiled: bool, directory: Path) -> None:
-    (directory / "config.json").write_text(config)
-    with pytest.raises(ModelError):
         SentenceEncoder.from_pretrained(directory)
 
 
@@ -191,7 +168,7 @@ def test_a_table_of_another_size_is_a_model_error(compiled: bool, directory: Pat
     config = json.loads((directory / "config.json").read_text())
     (directory / "config.json").write_text(json.dumps(config | {"vocab_size": len(table) - 1}))
     write_table(directory, table[:-1])
-    with pytest.raises(ModelError, match=str(len(table) - 1)):
+    with pytest.raises(ModelError):
         SentenceEncoder.from_pretrained(directory)
 
 
@@ -201,22 +178,19 @@ def test_options_work_equally_with_and_without_the_compiled_module(
     fast = SentenceEncoder.from_pretrained(directory)
     monkeypatch.setattr(static, "WordTable", None)
     slow = SentenceEncoder.from_pretrained(directory)
-    for options in [
-        {"normalize_embeddings": True},
-        {"batch_size": 3},
-        {"show_progress_bar": True},
-        {"apart": True},
-    ]:
-        expected = slow.encode(TEXTS, **options)  # type: ignore[arg-type]
-        vectors = fast.encode(TEXTS, **options)  # type: ignore[arg-type]
+    options = {"normalize_embeddings": True, "batch_size": 3, "show_progress_bar": True}
+    for name, value in (*options.items(), ("apart", True)):
+        expected = slow.encode(TEXTS, **{name: value})  # type: ignore[arg-type]
+        vectors = fast.encode(TEXTS, **{name: value})  # type: ignore[arg-type]
         assert vectors.dtype == expected.dtype
         np.testing.assert_allclose(vectors, expected, atol=3e-6)  # the model sums in float32
     assert "100%" in capsys.readouterr().err
     assert fast.encode("the cat").shape == slow.encode("the cat").shape == (8,)
     assert fast.encode([]).shape == slow.encode([]).shape == (0, 8)
-    np.testing.assert_allclose(
-        fast.similarity(TEXTS, TEXTS), slow.similarity(TEXTS, TEXTS), atol=3e-6
-    )
+    cosines = [each.similarity(TEXTS, TEXTS) for each in (fast, slow)]
+    np.testing.assert_allclose(*cosines, atol=3e-6)
+    with pytest.raises(ValueError, match="-2"):
+        SentenceEncoder.from_pretrained(directory, num_threads=-2)
 
 
 def test_an_encoder_without_its_model_is_saved_and_pickled(
@@ -232,7 +206,6 @@ def test_an_encoder_without_its_model_is_saved_and_pickled(
 
 
 def test_threads_share_one_encoder(compiled: bool, directory: Path) -> None:
-    """One thread requests the model meanwhile."""
     encoder = SentenceEncoder.from_pretrained(directory)
     expected = encoder.encode(TEXTS)
     with ThreadPoolExecutor(8) as pool:
@@ -248,14 +221,8 @@ def test_an_item_that_is_not_a_string_is_named(
     wrong: object, compiled: bool, directory: Path
 ) -> None:
     encoder = SentenceEncoder.from_pretrained(directory)
-    with pytest.raises(TypeError, match=r"texts\[300\]"):
+    with pytest.raises(TypeError):
         encoder.encode([*["a"] * 300, wrong, *["b"] * 300])  # type: ignore[list-item]
-
-
-def test_unit_length_holds_for_very_small_rows(compiled: bool, directory: Path) -> None:
-    write_table(directory, torch.full_like(table_in(directory), 1e-30))
-    vector = SentenceEncoder.from_pretrained(directory).encode("the cat", normalize_embeddings=True)
-    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)  # one rounding of each number
 
 
 def test_a_norm_power_changes_lengths_only(
@@ -274,22 +241,6 @@ def test_a_norm_power_changes_lengths_only(
     np.testing.assert_array_equal(encoder.model.get_input_embeddings().weight.detach(), before)
     with pytest.raises(ValueError, match="nan"):
         encoder.with_norm_power(float("nan"))
-
-
-def test_the_number_of_threads_does_not_change_the_vectors(directory: Path, compiled: bool) -> None:
-    texts = TEXTS * 20
-    expected = SentenceEncoder.from_pretrained(directory).encode(texts)
-    for threads in (1, 3):
-        encoder = SentenceEncoder.from_pretrained(directory, num_threads=threads)
-        np.testing.assert_array_equal(encoder.encode(texts), expected)
-        again = SentenceEncoder(encoder.model, encoder.tokenizer, num_threads=threads)
-        np.testing.assert_array_equal(again.encode(texts), expected)
-
-
-@pytest.mark.parametrize("threads", [0, -2])
-def test_an_invalid_number_of_threads_is_refused(threads: int, directory: Path) -> None:
-    with pytest.raises(ValueError, match=str(threads)):
-        SentenceEncoder.from_pretrained(directory, num_threads=threads)
 
 
 def test_short_numbers_are_stored_in_half_the_memory(directory: Path) -> None:

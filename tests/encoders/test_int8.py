@@ -9,6 +9,7 @@ from shutil import copytree
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf.encoders.storage.int8 import Int8Encoder
 from paraphrastic_hf.errors import ModelError
@@ -29,8 +30,6 @@ def changed(path: Path, **settings: object) -> None:
 
 
 def test_vectors_equal_torch_up_to_rounding(bert: Path, tmp_path: Path) -> None:
-    from sentence_transformers import SentenceTransformer
-
     model = SentenceTransformer(str(bert), device="cpu")
     wanted = model.encode(TEXTS, normalize_embeddings=True)
     encoder = Int8Encoder(bert, max_length=64, work=tmp_path)

@@ -79,10 +79,9 @@ def test_other_vocabularies_and_dimensions_are_not_merged() -> None:
     tokenizer = WordTokenizer(WORDS)
     words = SentenceEncoder.from_table(table, WordTokenizer([*WORDS[1:], "else"]), "words")
     narrow = SentenceEncoder.from_table(table[:, :5], tokenizer, "narrow")
-    with pytest.raises(ModelError, match=r"words.*tokenizer\.from_model"):
-        check_alike(words, tokenizer, 12, "one")
-    with pytest.raises(ModelError, match="narrow has 5"):
-        check_alike(narrow, tokenizer, 12, "one")
+    for encoder in (words, narrow):
+        with pytest.raises(ModelError):
+            check_alike(encoder, tokenizer, 12, "one")
 
 
 def test_merging_precedes_whitening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,29 +118,18 @@ def test_a_tokenizer_is_found_in_the_data_root(tmp_path: Path) -> None:
     assert train_tokenizer(arguments, [], 1, tmp_path).vocab_size == len(WORDS) + 2
 
 
-def test_a_tokenizer_of_a_mixture_is_refused(tmp_path: Path) -> None:
-    mixed = MixedTokenizer([WordTokenizer(WORDS), WordTokenizer(WORDS)])
-    config = MixedConfig(
-        parts=[AveragingConfig(vocab_size=len(WORDS) + 2, hidden_size=2).to_dict()] * 2
-    )
-    SentenceEncoder(MixedModel(config), mixed).save_pretrained(tmp_path)
-    with pytest.raises(RecipeError, match=str(tmp_path)):
-        train_tokenizer(TokenizerArguments(from_model=str(tmp_path)), [], seed=1)
-
-
 def test_merging_is_checked_before_training(tmp_path: Path) -> None:
     known = dataclasses.replace(
         recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(from_model="tiny")
     )
-    with pytest.raises(ModelError, match="english"):
+    with pytest.raises(ModelError):
         train(known, tmp_path / "at-once")
     assert not (tmp_path / "at-once" / "work" / "corpus").exists()
-    with pytest.raises(RecipeError, match=r"finish\.merge_with"):
+    with pytest.raises(RecipeError):
         recipe(PAIRS, merge_with=["tiny", "tiny"])
-    with pytest.raises(ModelError, match="tiny"):
-        train(recipe(PAIRS, merge_with=["tiny"]), tmp_path / "run")
-    with pytest.raises(ModelError, match="nowhere"):
-        train(recipe(PAIRS, merge_with=["nowhere"]), tmp_path / "other")
+    for name in ("tiny", "nowhere"):
+        with pytest.raises(ModelError):
+            train(recipe(PAIRS, merge_with=[name]), tmp_path / name)
 
 
 @pytest.mark.parametrize("marks", ["none", "end"])
@@ -153,17 +141,21 @@ def test_a_tokenizer_is_taken_from_another_model(marks: str, tmp_path: Path) -> 
     assert tokenizer.vocab_size == own.vocab_size + (marks == "end")
 
 
-def test_a_tokenizer_with_other_marks_is_refused(tmp_path: Path) -> None:
-    marked = MarkedTokenizer(WordTokenizer(WORDS), "end")
+def test_a_tokenizer_with_other_marks_or_of_a_mixture_is_refused(tmp_path: Path) -> None:
+    marked, mixed = MarkedTokenizer(WordTokenizer(WORDS), "end"), str(tmp_path / "mixed")
     rows = np.ones((marked.vocab_size, 2), np.float32)
     SentenceEncoder.from_table(rows, marked).save_pretrained(tmp_path)
-    with pytest.raises(RecipeError, match=r"marks.* end.* none"):
-        train_tokenizer(TokenizerArguments(from_model=str(tmp_path), kind="word"), [], seed=1)
-    with pytest.raises(RecipeError, match=r"kind.* word.*sentencepiece"):
-        train_tokenizer(TokenizerArguments(from_model=str(tmp_path)), [], seed=1)
-    with pytest.raises(RecipeError, match=r"lowercase.* true.* false"):
-        train_tokenizer(TokenizerArguments(from_model="tiny", lowercase=False), [], seed=1)
-    with pytest.raises(RecipeError, match=r"tokenizer\.from_model"):
-        TokenizerArguments(from_model=" ")
-    with pytest.raises(RecipeError, match=r"tokenizer\.apart.*tokenizer\.from_model"):
-        TokenizerArguments(from_model="tiny", apart=["fr"])
+    part = AveragingConfig(vocab_size=len(WORDS) + 2, hidden_size=2).to_dict()
+    both = MixedTokenizer([WordTokenizer(WORDS), WordTokenizer(WORDS)])
+    SentenceEncoder(MixedModel(MixedConfig(parts=[part] * 2)), both).save_pretrained(mixed)
+    for settings, key in (
+        ({"from_model": str(tmp_path), "kind": "word"}, "marks"),
+        ({"from_model": str(tmp_path)}, "kind"),
+        ({"from_model": "tiny", "lowercase": False}, "lowercase"),
+        ({"from_model": mixed}, mixed),
+    ):
+        with pytest.raises(RecipeError, match=key):
+            train_tokenizer(TokenizerArguments(**settings), [], seed=1)
+    for settings in ({"from_model": " "}, {"from_model": "tiny", "apart": ["fr"]}):
+        with pytest.raises(RecipeError):
+            TokenizerArguments(**settings)

@@ -211,10 +211,11 @@ def test_the_cache_does_not_change_the_vectors(
         assert len(encoder._words) <= most
 
 
-def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length() -> None:
-    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=300)
+def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length(
+    word: WordTokenizer,
+) -> None:
     texts = ["\u2603\u2603", "", " \t\0\x7f\u00a0\u200b", "\ud800", "zzz", "the cat", "rain"]
-    encoder, table = StaticEncoder(tokenizer), random_table(tokenizer)
+    encoder, table = StaticEncoder(word), random_table(word)
     lengths = np.linalg.norm(encoder.encode(texts, table, normalize_embeddings=True), axis=1)
     np.testing.assert_allclose(lengths, [0, 0, 0, 0, 0, 1, 1], atol=1e-6)  # one rounding of each
     assert not encoder.encode(texts[:5], table).any()

@@ -61,15 +61,10 @@ def test_eight_binary_digits_are_shortened_without_loss() -> None:
     table = np.array([[0.5, -1.25], [3.0, 0.0]], np.float32)
     assert shortened(table).dtype == np.uint16
     np.testing.assert_array_equal(unpacked(shortened(table)), table)
-    table[0, 0] = 0.1
+    exact = table.copy()
+    table[1, 1] = 0.3
     assert shortened(table) is table
-
-
-def test_the_rounding_error_by_hand() -> None:
-    """A row (1, 0) stored as (1, 0.1) has an error of 0.1."""
-    held = np.array([[1.0, 0.1], [0.0, 0.0]], np.float32)
-    exact = np.array([[1.0, 0.0], [0.0, 0.0]], np.float32)
-    assert rounding_error(held, exact) == pytest.approx(0.1)
+    assert rounding_error(table, exact) == pytest.approx(0.1)  # (3, 0) stored as (3, 0.3)
 
 
 def test_deriving_a_table_does_not_change_it() -> None:
@@ -139,18 +134,20 @@ def test_a_prefix_is_a_slice() -> None:
     np.testing.assert_allclose(
         small.encode(SENTENCES), whole.encode(SENTENCES)[:, :64], rtol=1e-6, atol=1e-6
     )
-    for wrong in (0, 513):
-        with pytest.raises(ValueError, match=f"512.* {wrong}"):
-            whole.with_dimension(wrong)
-    with pytest.raises(ValueError, match="int2"):
-        whole.with_precision("int2")
+    for call, wrong in (
+        *((whole.with_dimension, dimension) for dimension in (0, 513)),
+        *((whole.with_dimension, dimension) for dimension in (2.0, True, "2")),
+        (whole.with_precision, "int2"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=str(wrong)):
+            call(wrong)
 
 
 @needs_c
 def test_a_rounded_table_is_not_rounded_again(tmp_path: Path) -> None:
     small = SentenceEncoder.from_pretrained("english").with_dimension(32).with_precision("int8")
     for again in (lambda: small.with_precision("bfloat16"), lambda: small.with_norm_power(0.5)):
-        with pytest.raises(ModelError, match="english-32-int8"):
+        with pytest.raises(ModelError):
             again()
     before = small.encode(SENTENCES)
     small.save_pretrained(tmp_path / "small")
@@ -177,20 +174,3 @@ def test_a_row_too_short_for_its_scale_is_refused(columns: int, kind: type) -> N
     words = static.WordTable(lowercase=True)
     with pytest.raises(ValueError, match=r"wide|column"):
         words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
-
-
-def test_a_packed_table_works_with_character_ngrams() -> None:
-    from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-
-    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=100)
-    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
-    exact = SentenceEncoder(model, tokenizer)
-    packed = exact.with_precision("int8")
-    bound = packed.rounding_error * np.abs(exact.table()).max() * 2
-    np.testing.assert_allclose(packed.encode(SENTENCES), exact.encode(SENTENCES), atol=bound)
-
-
-@pytest.mark.parametrize("dimension", [2.0, True, "2"])
-def test_a_dimension_must_be_an_integer(dimension: object) -> None:
-    with pytest.raises(TypeError, match=str(dimension)):
-        Table.of(np.ones((3, 4), np.float32)).with_dimension(dimension)  # type: ignore[arg-type]

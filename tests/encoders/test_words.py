@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -260,14 +259,6 @@ def test_texts_that_changed_before_the_answer_write_nothing() -> None:
         assert not out.any()
 
 
-def test_an_id_out_of_range_is_refused() -> None:
-    for bad in (-1, 5, 2**31 - 1):
-        known = WordTable()
-        known.add(["x"], i4(1), i4(bad))
-        with pytest.raises(ValueError, match="range"):
-            known.block().mean(["x"], 0, 1, ROWS, np.empty((1, 4), np.float32), False)
-
-
 @pytest.mark.parametrize(
     ("given", "place"),
     [
@@ -275,53 +266,60 @@ def test_an_id_out_of_range_is_refused() -> None:
         *((["a"], place) for place in (("0", 1), (0, None), (0, 2**70), (0.5, 1))),
     ],
 )
-def test_other_types_are_refused(given: object, place: tuple, table: WordTable) -> None:
+def test_other_types_and_ids_out_of_range_are_refused(
+    given: object, place: tuple, table: WordTable
+) -> None:
+    out = np.empty((1, 4), np.float32)
     with pytest.raises((TypeError, OverflowError)):
-        table.block().mean(given, *place, ROWS, np.empty((1, 4), np.float32), False)
+        table.block().mean(given, *place, ROWS, out, False)
     with pytest.raises(TypeError):
         type(table.block())()  # only a table makes blocks
+    for bad in (-1, 5, 2**31 - 1):
+        known = WordTable()
+        known.add(["x"], i4(1), i4(bad))
+        with pytest.raises((ValueError, IndexError)):
+            known.block().mean(["x"], 0, 1, ROWS, out, False)
 
 
-def calls() -> list[Callable[[], object]]:
-    """Valid and invalid calls, with their arguments in closures."""
-    texts = [f"word{i} Ünder x{i % 7}" * 40 for i in range(100)]
-    out = np.empty((101, 4), np.float32)
+def use(table: WordTable, texts: list[str]) -> None:
+    """Make valid and invalid calls."""
+    size = len(texts)
+    out, wide = np.zeros((size, 4), np.float32), np.zeros((size + 1, 4), np.float32)
     known = WordTable()
-    known.add(["a"], i4(1), i4(0))
-
-    def right() -> None:
-        block = WordTable().block()
-        block.mean(texts, 0, 100, ROWS, out[:100], True)
-        ids = np.ones(6 * len(block), np.int32)
-        counts = np.full(len(block), 6, np.int32)
-        block.answer(counts, ids, texts, ROWS, out[:100], True)
+    known.add(texts[:1], i4(1), i4(2))
+    for block in (table.block(), known.block()):
+        block.mean(texts, 0, size, ROWS, out, True)
+        words = len(block.asked())
+        counts, ids = np.full(words, 6, np.int32), np.ones(6 * words, np.int32)
+        block.answer(counts, ids, texts, ROWS, out, True)
         block.words()
-        block.learn(50, 1000)
-
-    def wrong(function: Callable[..., object], *arguments: object) -> Callable[[], None]:
-        def call() -> None:
-            with pytest.raises((ValueError, TypeError, BufferError)):
-                function(*arguments)
-
-        return call
-
-    def unanswered() -> None:
-        block = known.block()
-        block.mean(texts, 0, 100, ROWS, out[:100], True)
-        wrong(block.answer, i4(1), i4(1), texts, ROWS, out[:100], True)()
-
-    return [
-        right,
-        unanswered,
-        wrong(known.block().mean, [*texts, None], 0, 101, ROWS, out, False),
-        wrong(known.block().mean, [*texts, "\ud800"], 0, 101, ROWS, out, False),
-        wrong(known.block().mean, texts, 0, 100, ROWS, out, False),
-        wrong(known.block().mean, ["a"], 0, 1, ROWS[:0], out[:1], False),
-        wrong(known.add, ["y" * 5000], i4(-1), i4(1)),
-        wrong(known.add, [3], i4(1), i4(1)),
-        wrong(known.cut_with, ["a" * 5000, "\ud800"], np.zeros(2, np.float32), True),
-        *(wrong(average, *(GIVEN | WRONG[name]).values(), False) for name in WRONG),
+    block.learn(50, 1000)
+    unanswered = WordTable().block()
+    unanswered.mean(texts, 0, size, ROWS, out, True)
+    invalid = [
+        (block.mean, (5, 0, size, ROWS, out, True)),
+        *(
+            (block.mean, (wrong, 0, size + 1, ROWS, wide, True))
+            for wrong in ([*texts, None], ["\ud800", *texts])
+        ),
+        (unanswered.answer, (i4(1), i4(1), texts, ROWS, out, True)),
+        (known.add, (["y" * 5000], i4(-1), i4(1))),
+        (known.add, ([3], i4(1), i4(1))),
+        (known.cut_with, (["a" * 5000, "\ud800"], np.zeros(2, np.float32), True)),
+        *((average, (*(GIVEN | WRONG[name]).values(), False)) for name in WRONG),
     ]
+    for function, arguments in invalid:
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            function(*arguments)
+
+
+def test_calls_keep_no_references(table: WordTable) -> None:
+    texts = ["a Ünder " + "x" * 30, "b"]
+    held = [*GIVEN.values(), table, texts, *texts]
+    before = [sys.getrefcount(thing) for thing in held]
+    for _ in range(50):
+        use(table, texts)
+    assert [sys.getrefcount(thing) for thing in held] == before
 
 
 def resident_bytes() -> int:
@@ -332,36 +330,13 @@ def resident_bytes() -> int:
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux's /proc")
 def test_memory_does_not_grow_over_thousands_of_calls() -> None:
-    for call in calls():
-        for _ in range(30):
-            call()
-    before = resident_bytes()
-    for call in calls():
-        for _ in range(250):
-            call()
+    texts = [f"word{i} Ünder x{i % 7}" * 40 for i in range(100)]
+    for calls in (30, 250):
+        before = resident_bytes()
+        for _ in range(calls):
+            use(WordTable(), texts)
     # a leak of one list of 100 texts per call would take 25 MiB
     assert resident_bytes() - before < 8 * 2**20
-
-
-def test_calls_keep_no_references(table: WordTable) -> None:
-    texts = ["a Ünder " + "x" * 30, "b"]
-    out = np.zeros((2, 4), np.float32)
-    counts, ids = i4(1, 1), i4(2, 2)
-    held = [*GIVEN.values(), table, texts, *texts, out, counts, ids]
-    before = [sys.getrefcount(thing) for thing in held]
-    for _ in range(50):
-        block = table.block()
-        block.mean(texts, 0, 2, ROWS, out, True)
-        block.answer(counts, ids, texts, ROWS, out, True)
-        WordTable().add(texts, counts, ids)
-        for wrong in ([*texts, None], ["\ud800", *texts], 5):
-            with pytest.raises((TypeError, ValueError)):
-                block.mean(wrong, 0, 3, ROWS, np.empty((3, 4), np.float32), True)
-        for name in WRONG:
-            with pytest.raises((TypeError, ValueError, BufferError)):
-                average(*(GIVEN | WRONG[name]).values(), False)
-    del block
-    assert [sys.getrefcount(thing) for thing in held] == before
 
 
 def test_types_live_as_long_as_their_objects() -> None:

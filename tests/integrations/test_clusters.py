@@ -120,9 +120,7 @@ def test_datatrove(tmp_path: Path) -> None:
     pipeline = [documents, Embed("tiny"), writer]
     LocalPipelineExecutor(pipeline, tasks=1, logging_dir=str(tmp_path / "logs")).run()
     read = list(JsonlReader(str(tmp_path / "vectors")).run())
-    assert [each.text for each in read] == [
-        text for text in TEXTS if text
-    ]  # it reads no empty ones
+    assert [each.text for each in read] == [*filter(None, TEXTS)]  # it reads no empty ones
     vectors = [each.metadata["vector"] for each in read]
     expected = VECTORS[[bool(text) for text in TEXTS]]
     np.testing.assert_allclose(vectors, expected, atol=1e-6)

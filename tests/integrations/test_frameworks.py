@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -116,16 +117,11 @@ def test_transformers_js(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     if shutil.which("node") is None or not NODE_MODULES.is_dir():
         pytest.skip("needs Node and the packages of `make test-integrations`")
-    import json
-
     export(SentenceEncoder.from_pretrained("tiny"), "onnx", tmp_path / "copy")
     done = subprocess.run(
         ["node", "--input-type=module", "-e", SCRIPT % (f"{tmp_path}/", json.dumps(TEXTS))],
-        cwd=NODE_MODULES.parent,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=120,
-    )
+        cwd=NODE_MODULES.parent, stdout=subprocess.PIPE, check=True, timeout=120,
+    )  # fmt: skip
     for line in done.stdout.splitlines():
         found = np.nan_to_num(np.array(json.loads(line), float))  # JavaScript divides 0 by 0
         close(found)

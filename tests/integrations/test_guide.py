@@ -1,21 +1,43 @@
-"""The blocks of the guide to other libraries run with the real libraries."""
+"""The blocks of the guides to other libraries run with the real libraries."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from tests.docs.test_readme import blocks
+from tests.texts import SENTENCES
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "integrations.md"
-TEXT = GUIDE.read_text(encoding="utf-8")
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 LIBRARY = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
-PYTHON = [block for block in blocks(TEXT) if block.language == "python"]
+pytestmark = pytest.mark.filterwarnings("default")  # those of other libraries
+
+
+def blocks_of(guide: str, language: str) -> list[Any]:
+    text = (GUIDES / guide).read_text(encoding="utf-8")
+    return [block for block in blocks(text) if block.language == language]
+
+
+def of_libraries(guide: str) -> pytest.MarkDecorator:
+    found = blocks_of(guide, "python")
+    return pytest.mark.parametrize("block", found, ids=lambda b: LIBRARY.findall(b.text)[0])
+
+
+def run(block: Any, guide: str) -> None:
+    for library in LIBRARY.findall(block.text):
+        pytest.importorskip(library)
+    if "pyspark" in block.text and shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    place = f"{guide}, line {block.line}"
+    exec(compile(block.text, place, "exec", dont_inherit=True), {"__name__": "__main__"})
 
 
 @pytest.fixture(scope="module")
@@ -23,19 +45,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the exports of the page."""
     pytest.importorskip("onnx")
     folder = tmp_path_factory.mktemp("guide")
-    (commands,) = [block for block in blocks(TEXT) if block.language == "sh"]
+    (commands,) = blocks_of("integrations.md", "sh")
     for command in commands.text.splitlines():
         *words, output = shlex.split(command)[1:]
         assert main([*words, str(folder / output)]) == 0
     return folder
 
 
-@pytest.mark.parametrize("block", PYTHON, ids=lambda block: LIBRARY.findall(block.text)[0])
-@pytest.mark.filterwarnings("default")  # those of other libraries
+@of_libraries("integrations.md")
 def test_a_block_runs(block: Any, request: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    for library in LIBRARY.findall(block.text):
-        pytest.importorskip(library)
     where = request.getfixturevalue("folder") if "english-" in block.text else tmp_path
     monkeypatch.chdir(where)
-    place = f"{GUIDE.name}, line {block.line}"
-    exec(compile(block.text, place, "exec", dont_inherit=True), {"__name__": "__main__"})
+    run(block, "integrations.md")
+
+
+@of_libraries("cluster.md")
+def test_a_block_embeds_the_texts(block: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "texts").mkdir()
+    texts = SENTENCES[:5]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "texts" / "0.parquet")
+    monkeypatch.chdir(tmp_path)
+    run(block, "cluster.md")
+    (output,) = tmp_path.glob("vectors-*")
+    found = pa.concat_tables([pq.read_table(path) for path in output.glob("*.parquet")]).to_pydict()
+    column = found.get("vector") or [row["vector"] for row in found["metadata"]]
+    encoder = SentenceEncoder.from_pretrained("english")
+    expected = encoder.encode(found["text"], normalize_embeddings=True)
+    np.testing.assert_allclose(column, expected, atol=1e-6)
+    assert sorted(found["text"]) == sorted(texts)

@@ -80,9 +80,9 @@ def test_the_openai_client(url: str) -> None:
     expected = ENCODER.encode(TEXTS[0], truncate_dim=16, normalize_embeddings=True)
     np.testing.assert_allclose(short.embedding, expected, atol=1e-6)
     assert [model.id for model in client.models.list()] == ["tiny"]
-    with pytest.raises(openai.NotFoundError, match="'tiny'"):
+    with pytest.raises(openai.NotFoundError):
         client.embeddings.create(model="other", input="a")
-    with pytest.raises(openai.BadRequestError, match="Token"):
+    with pytest.raises(openai.BadRequestError):
         client.embeddings.create(model="tiny", input=[1, 2])
 
 
@@ -103,9 +103,6 @@ def test_the_cohere_client(url: str) -> None:
     assert [each.index for each in found] == np.argsort(-cosines)[:3].tolist()
     assert found[0].index == 2
     np.testing.assert_allclose([each.relevance_score for each in found], np.sort(cosines)[:-4:-1])
-
-
-def test_rerank_returns_documents(url: str) -> None:
     documents = [{"text": "bread"}, "a cat"]
     request = {"query": "a cat", "documents": documents, "return_documents": True}
     first, second = httpx.post(f"{url}/v1/rerank", json=request).json()["results"]
@@ -140,6 +137,8 @@ def test_what_is_not_a_json_object_is_refused(url: str, body: bytes) -> None:
     answer = httpx.post(f"{url}/v1/embeddings", content=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["type"] == "invalid_request_error"
+    for path, code in (("other", 404), ("embeddings", 405)):
+        assert httpx.get(f"{url}/v1/{path}").json()["error"]["code"] == code
 
 
 def test_a_large_request_is_refused_while_it_arrives(url: str) -> None:
@@ -151,12 +150,6 @@ def test_a_large_request_is_refused_while_it_arrives(url: str) -> None:
         answer = httpx.post(f"{url}/v1/embeddings", content=body)
         assert answer.status_code == 413
         assert "50,000" in answer.json()["error"]["message"]
-
-
-def test_null_is_the_default(url: str) -> None:
-    keys = ("model", "dimensions", "encoding_format")
-    (row,) = embeddings(url, input=TEXTS[0], **dict.fromkeys(keys)).json()["data"]
-    np.testing.assert_allclose(row["embedding"], VECTORS[0], atol=1e-6)
 
 
 def test_a_client_that_leaves_is_not_an_error_of_the_server() -> None:
@@ -179,20 +172,17 @@ def test_a_client_that_leaves_is_not_an_error_of_the_server() -> None:
 
 @pytest.mark.parametrize("option", ["--port", "--max-bytes"])
 def test_an_option_out_of_range_is_named(option: str) -> None:
-    with pytest.raises(DataError, match=f"{option}.* 0"):
+    with pytest.raises(DataError, match=option):
         run(build_parser(["serve"]).parse_args(["serve", "tiny", option, "0"]))
 
 
-def test_other_routes_and_methods_are_refused_in_json(url: str) -> None:
-    assert httpx.get(f"{url}/v1/other").json()["error"]["code"] == 404
-    assert httpx.get(f"{url}/v1/embeddings").json()["error"]["code"] == 405
-
-
 def test_many_clients_get_their_own_vectors(url: str) -> None:
+    null = dict.fromkeys(("model", "dimensions", "encoding_format"))  # the defaults
+
     def ask(number: int) -> bool:
         size = 1 + number % len(TEXTS)
         texts = [TEXTS[number % len(TEXTS)]] * (size if number % 5 else 500)
-        data = embeddings(url, input=texts).json()["data"]
+        data = embeddings(url, input=texts, **null).json()["data"]
         expected = VECTORS[number % len(TEXTS)]
         return all(np.allclose(each["embedding"], expected, atol=1e-6) for each in data)
 

@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pack_sequence
 
 from paraphrastic_hf.layers.packing import Packing, Padding, padded_from_flat
 
-LENGTHS = [[3, 1, 4, 4, 2], [1], [0, 2, 0, 3], [5, 5]]
+LENGTHS = [[3, 1, 4, 4, 2], [1], [0, 2, 0, 3], [5, 5], [0, 0]]
 
 
 def rows(lengths: list[int]) -> torch.Tensor:
@@ -22,17 +22,14 @@ def test_packing_matches_torch_and_unpacking_inverts_it(lengths: list[int], back
     packing = Packing.of(torch.tensor(lengths), backward=backward)
     texts = [text for text in rows(lengths).split(lengths) if len(text)]
     texts = [text.flip(0) for text in texts] if backward else texts
-    expected = pack_sequence(texts, enforce_sorted=False)
     packed = packing.pack(rows(lengths))
-    assert torch.equal(packed, expected.data)
-    assert packing.sizes == expected.batch_sizes.tolist()
+    if texts:
+        expected = pack_sequence(texts, enforce_sorted=False)
+        assert torch.equal(packed, expected.data)
+        assert packing.sizes == expected.batch_sizes.tolist()
+    else:
+        assert packing.sizes == [0]
     assert torch.equal(packing.unpack(packed), rows(lengths))
-
-
-def test_no_tokens_give_one_empty_step() -> None:
-    packing = Packing.of(torch.tensor([0, 0]))
-    assert packing.sizes == [0]
-    assert packing.pack(torch.zeros(0, 3)).shape == (0, 3)
 
 
 def test_flat_vectors_are_padded() -> None:
@@ -60,10 +57,3 @@ def test_padding_and_flattening_are_inverse(lengths: list[int], more: int) -> No
     assert all(map(all, is_token)) if mask is None else mask.tolist() == is_token
     padding.flat(padded).square().sum().backward()
     torch.testing.assert_close(rows.grad, 2 * rows.detach(), rtol=0, atol=0)
-
-
-def test_padded_positions_have_no_gradient() -> None:
-    padded = torch.randn(2, 3, 4, requires_grad=True)
-    Padding.of(torch.tensor([1, 3])).flat(padded).sum().backward()
-    assert padded.grad is not None
-    assert padded.grad.sum(-1).tolist() == [[4, 0, 0], [4, 4, 4]]

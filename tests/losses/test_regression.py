@@ -21,13 +21,10 @@ def test_cosine_distance_ignores_length() -> None:
     vectors = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
     assert cosine_distance(vectors, 3 * vectors).item() == pytest.approx(0, abs=1e-6)
     assert cosine_distance(vectors, -vectors).item() == pytest.approx(2)
-
-
-def test_a_zero_vector_has_a_finite_gradient() -> None:
-    vectors = torch.zeros(2, 4, requires_grad=True)
-    cosine_distance(vectors, torch.ones(2, 4)).backward()
-    assert vectors.grad is not None
-    assert torch.isfinite(vectors.grad).all()
+    zeros = torch.zeros(2, 4, requires_grad=True)
+    cosine_distance(zeros, torch.ones(2, 4)).backward()
+    assert zeros.grad is not None
+    assert torch.isfinite(zeros.grad).all()
 
 
 def test_the_hinge_uses_the_nearest_other_target() -> None:
@@ -67,7 +64,7 @@ def test_the_target_matches_the_paper_and_has_the_score_as_mean(lowest: int, hig
 
 @pytest.mark.parametrize("score", [0.9, 5.1, math.nan])
 def test_a_score_out_of_range_is_refused(score: float) -> None:
-    with pytest.raises(ValueError, match="from 1 to 5"):
+    with pytest.raises(ValueError, match="1 to 5"):
         score_distribution(torch.tensor([3.0, score]), 1, 5)
 
 

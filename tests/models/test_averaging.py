@@ -48,11 +48,6 @@ def test_an_embedding_is_the_mean_of_rows(model: AveragingModel, pooled_only: bo
     torch.testing.assert_close(found, torch.tensor(expected))
 
 
-def test_without_a_mask_every_position_is_a_token(model: AveragingModel) -> None:
-    ids = torch.tensor([[3, 0, 5]])
-    assert torch.equal(embed(model, ids), embed(model, ids, torch.ones_like(ids)))
-
-
 def test_outputs_hold_token_vectors_and_their_mean(model: AveragingModel) -> None:
     ids, mask = padded(TEXTS)
     output = model(ids, mask)
@@ -62,11 +57,9 @@ def test_outputs_hold_token_vectors_and_their_mean(model: AveragingModel) -> Non
     states, embedding, _ = model(ids, mask, return_dict=False)
     assert torch.equal(states, output.last_hidden_state)
     assert torch.equal(embedding, output.sentence_embedding)
-
-
-def test_ids_and_mask_of_different_shapes_are_refused(model: AveragingModel) -> None:
-    with pytest.raises(ValueError, match="1, 3"):
-        model(torch.ones(1, 3, dtype=torch.long), torch.ones(1, 2))
+    assert torch.equal(embed(model, ids), embed(model, ids, torch.ones_like(ids)))
+    with pytest.raises(ValueError, match="4, 6"):
+        model(ids, mask[:, :2])
 
 
 @pytest.mark.parametrize("sparse", [True, False])
@@ -89,12 +82,6 @@ def test_word_dropout_zeroes_whole_rows() -> None:
     assert set(dropped.tolist()) == {0, 6}
 
 
-def test_dropout_is_off_in_evaluation() -> None:
-    ids, mask = padded(TEXTS)
-    dropping = new_model(word_dropout=0.5, embedding_dropout=0.5).eval()
-    assert torch.equal(embed(dropping, ids, mask), embed(new_model().eval(), ids, mask))
-
-
 def test_the_initial_table_has_the_configured_spread() -> None:
     """20,000 normal numbers: their standard deviation is known to 2 %, 4 of its own."""
     torch.manual_seed(0)
@@ -110,5 +97,5 @@ def test_the_table_can_only_be_replaced_by_a_table(model: AveragingModel) -> Non
     table = nn.Embedding(20, 6)
     model.set_input_embeddings(table)
     assert model.get_input_embeddings() is table
-    with pytest.raises(TypeError, match="Linear"):
+    with pytest.raises(TypeError):
         model.set_input_embeddings(nn.Linear(6, 6))

@@ -77,18 +77,13 @@ def test_token_vectors_average_to_the_embedding(row: str) -> None:
     torch.testing.assert_close(mean, found.sentence_embedding, atol=1e-6, rtol=1e-5)
 
 
-def test_an_added_average_is_the_initial_embedding() -> None:
-    model = BGTModel(BGTConfig(**SIZES, adds_average=True)).eval()
-    table = model.encoder_of("semantic").encoder.table.weight
-    average = table[ENGLISH[0]].mean(0) * 8**0.5
-    torch.testing.assert_close(model(ENGLISH).sentence_embedding[0], average)
-
-
-def test_an_average_encoder_ignores_the_end_mark() -> None:
-    model = BGTModel(BGTConfig(**SIZES, encoder_kind="average")).eval()
+@pytest.mark.parametrize("settings", [{"adds_average": True}, {"encoder_kind": "average"}])
+def test_an_average_of_rows_is_the_initial_embedding(settings: dict[str, Any]) -> None:
+    model = BGTModel(BGTConfig(**SIZES, **settings)).eval()
     rows = model.encoder_of("semantic").encoder.table.weight[ENGLISH[0]] * 8**0.5
-    average = rows[:3].sum(0) / 4  # three tokens and the end mark
-    torch.testing.assert_close(model(ENGLISH).sentence_embedding[0], average)
+    if "encoder_kind" in settings:
+        rows[3] = 0  # the end mark
+    torch.testing.assert_close(model(ENGLISH).sentence_embedding[0], rows.mean(0))
 
 
 def test_the_loss_matches_the_equations() -> None:
@@ -124,30 +119,23 @@ def test_the_loss_matches_the_equations() -> None:
     assert {name: value.item() for name, value in found.kl.items()} == pytest.approx(kl, rel=1e-4)
 
 
-def test_the_full_vocabulary_as_candidates_changes_nothing() -> None:
-    model = make("bgt").train()
+@pytest.mark.parametrize("change", ["candidates", "sparse"])
+def test_all_tokens_as_candidates_or_sparse_tables_change_nothing(change: str) -> None:
     everything = Candidates(torch.arange(VOCAB), torch.ones(VOCAB))
-    chosen = torch.tensor([0, 1])
     results = []
-    for candidates in (None, everything):
-        sides = [side("en", ENGLISH, candidates), side("fr", FRENCH, candidates)]
-        found = model.pair_terms(sides, chosen=chosen, sample=False, smoothing=0.1)
-        total = sum(found.nll.values()) + sum(found.smoothing.values())
-        model.zero_grad()
-        total.backward()
-        results.append((total, [w.grad.clone() for w in model.parameters() if w.grad is not None]))
-    torch.testing.assert_close(results[0], results[1])
-
-
-def test_sparse_and_dense_gradients_are_equal() -> None:
-    gradients = []
-    for is_sparse in (False, True):
+    for is_changed in (False, True):
         model = make("bgt").train()
         for table in model.sparse_tables():
-            table.sparse = is_sparse
-        sum(terms(model).nll.values()).backward()
-        gradients.append([w.grad.to_dense() for w in model.parameters() if w.grad is not None])
-    torch.testing.assert_close(gradients[0], gradients[1])
+            table.sparse = is_changed and change == "sparse"
+        candidates = [everything if is_changed and change == "candidates" else None] * 2
+        found = model.pair_terms(
+            sides(candidates), chosen=torch.tensor([0, 1]), sample=False, smoothing=0.1
+        )
+        total = sum(found.nll.values()) + sum(found.smoothing.values())
+        total.backward()
+        gradients = [w.grad.to_dense() for w in model.parameters() if w.grad is not None]
+        results.append((total, gradients))
+    torch.testing.assert_close(results[0], results[1])
 
 
 def test_beam_search_is_at_least_as_likely_as_greedy_search() -> None:
@@ -164,40 +152,26 @@ def test_beam_search_is_at_least_as_likely_as_greedy_search() -> None:
     assert scores[1] >= scores[0] - 1e-5
 
 
-def test_labels_give_the_mean_loss() -> None:
-    model = make("bgt").eval()
-    labels = FRENCH.masked_fill(FRENCH == 0, -100)
-    output = model(ENGLISH, (ENGLISH != 0).long(), labels=labels, task="translate_fr")
-    found = terms(model)
-    count = found.tokens["translate_fr"]
-    torch.testing.assert_close(output.loss, found.nll["translate_fr"] / count)
-
-
-def test_without_sampling_the_mean_is_used() -> None:
-    model = make("bgt").train()
-    first, second = terms(model), terms(model)
-    assert [v.item() for v in first.nll.values()] == [v.item() for v in second.nll.values()]
-    drawn = terms(model, sample=True)
-    assert drawn.nll["translate_fr"].item() != first.nll["translate_fr"].item()
-
-
-def test_an_unknown_task_is_refused() -> None:
-    with pytest.raises(ValueError, match="translate_de"):
-        make("bgt")(ENGLISH, labels=ENGLISH, task="translate_de")
-
-
-def test_a_posterior_without_variance_is_its_mean() -> None:
+def test_without_variance_or_sampling_the_mean_is_used() -> None:
     found = make("autoencoder").posterior("semantic", ENGLISH[0], torch.tensor([4]))
     assert isinstance(found, Gaussian)
     torch.testing.assert_close(found.sample(), found.mean)
+    model = make("bgt").train()
+    first, again, drawn = (terms(model, sample=drawn).nll for drawn in (False, False, True))
+    torch.testing.assert_close(first, again, rtol=0, atol=0)
+    assert drawn["translate_fr"].item() != first["translate_fr"].item()
 
 
-def test_unsupported_caches_are_refused() -> None:
-    options = {"input_ids": ENGLISH[:1], "task": "translate_fr", "max_new_tokens": 4}
-    with pytest.raises(ValueError, match="cache_implementation"):
-        make("bgt").eval().generate(**options, cache_implementation="static")
-    with pytest.raises(ValueError, match="use_cache"):
-        make("lstm").eval().generate(**options, use_cache=True)
+def test_unsupported_caches_and_tasks_are_refused() -> None:
+    how = {"input_ids": ENGLISH[:1], "task": "translate_fr", "max_new_tokens": 4}
+    for call, options, key in (
+        (make("bgt").eval().generate, how | {"cache_implementation": "static"}, "cache_impl"),
+        (make("lstm").eval().generate, how | {"use_cache": True}, "use_cache"),
+        (make("bgt"), {"input_ids": ENGLISH, "labels": ENGLISH, "task": "to_de"}, "to_de"),
+        (lambda **given: BGTModel(BGTConfig(**SIZES, **given)), {"variable": "de"}, "de"),
+    ):
+        with pytest.raises(ValueError, match=key):
+            call(**options)
 
 
 def test_another_variable_can_be_read_from_a_model_wrapped_by_accelerate() -> None:
@@ -210,7 +184,7 @@ def test_another_variable_can_be_read_from_a_model_wrapped_by_accelerate() -> No
     torch.testing.assert_close(wrapped.reading("en")(ENGLISH[:1]).sentence_embedding, expected)
 
 
-def test_cached_and_full_decoding_are_equal() -> None:
+def test_cached_and_full_decoding_are_equal_and_labels_give_the_mean_loss() -> None:
     model = make("bgt").eval()
     asked: dict[str, Any] = {"input_ids": ENGLISH[:1], "task": "translate_fr"}
     whole = model(**asked, decoder_input_ids=FRENCH[:1]).logits
@@ -221,13 +195,12 @@ def test_cached_and_full_decoding_are_equal() -> None:
         rows.append(step.logits)
     torch.testing.assert_close(torch.cat(rows, 1), whole)
     assert model(**asked, decoder_input_ids=FRENCH[:1]).past_key_values is None
-
-
-def test_the_configuration_can_ask_for_tuples() -> None:
-    model = make("bgt").eval()
     model.config.return_dict = False
+    labels = FRENCH.masked_fill(FRENCH == 0, -100)
+    loss, *_ = model(ENGLISH, (ENGLISH != 0).long(), labels=labels, task="translate_fr")
+    found = terms(model)
+    torch.testing.assert_close(loss, found.nll["translate_fr"] / found.tokens["translate_fr"])
     assert isinstance(model(ENGLISH), tuple)
-    assert isinstance(model(ENGLISH, labels=ENGLISH, task="translate_fr"), tuple)
     assert model(ENGLISH, return_dict=True).sentence_embedding is not None
 
 
@@ -249,5 +222,3 @@ def test_the_embedding_variable_is_saved(tmp_path: Path) -> None:
     english.save_pretrained(tmp_path)
     loaded = BGTModel.from_pretrained(tmp_path).eval()
     torch.testing.assert_close(loaded(ENGLISH[:1]).sentence_embedding, expected)
-    with pytest.raises(ValueError, match="de"):
-        BGTModel(BGTConfig(**SIZES, variable="de"))

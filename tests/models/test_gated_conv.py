@@ -51,26 +51,27 @@ def test_attention_matches_the_equation() -> None:
         torch.testing.assert_close(found[0, place], expected)
 
 
-def test_a_cache_is_accepted_under_either_name_but_not_both() -> None:
-    model = make("convolution")
+def test_a_cache_is_accepted_under_either_name_but_not_both(model: GatedConvModel) -> None:
     wanted = model(SOURCE, MASK, decoder_input_ids=TARGET, use_cache=False).logits[:, 3:]
     cache = model(SOURCE, MASK, TARGET[:, :3], use_cache=True)[1]
     rest = {"decoder_input_ids": TARGET[:, 3:], "past_key_values": cache}
-    with pytest.raises(ValueError, match="cache"):
-        model(SOURCE, MASK, cache=cache, **rest)
-    with pytest.raises(ValueError, match="cache"):
-        model.generate(SOURCE, max_new_tokens=2, cache_implementation="static")
+    for call in (
+        lambda: model(SOURCE, MASK, cache=cache, **rest),
+        lambda: model.generate(SOURCE, max_new_tokens=2, cache_implementation="static"),
+    ):
+        with pytest.raises(ValueError, match="cache"):
+            call()
     torch.testing.assert_close(model(SOURCE, MASK, **rest).logits, wanted)
 
 
 def test_a_text_longer_than_the_positions_is_refused(model: GatedConvModel) -> None:
     long = torch.full((1, 17), 5)
-    for given, named in (
-        ({"input_ids": long, "decoder_input_ids": TARGET[:1]}, "17"),
-        ({"input_ids": SOURCE[:1], "decoder_input_ids": long}, "17"),
-        ({"input_ids": SOURCE}, "decoder"),
+    for given in (
+        {"input_ids": long, "decoder_input_ids": TARGET[:1]},
+        {"input_ids": SOURCE[:1], "decoder_input_ids": long},
+        {"input_ids": SOURCE},
     ):
-        with pytest.raises(ValueError, match=named):
+        with pytest.raises(ValueError, match=r"17|decoder"):
             model(**given)
 
 

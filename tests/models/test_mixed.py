@@ -28,24 +28,9 @@ def test_a_mixture_adds_or_concatenates_its_parts(name: str, pooled_only: bool) 
     model = new_encoder(name)
     vectors = of_parts(model)
     expected = sum(vectors) if model.config.combine == "add" else torch.cat(vectors, 1)
-    found = model(torch.tensor(IDS), pooled_only=pooled_only).sentence_embedding
-    torch.testing.assert_close(found, expected)
-
-
-def test_the_order_of_the_parts_ids_does_not_matter() -> None:
-    model = new_encoder("word_trigram_lstm")
-    turned = torch.tensor([text[2:] + text[:2] for text in IDS])
-    torch.testing.assert_close(
-        model(turned, pooled_only=True).sentence_embedding,
-        model(torch.tensor(IDS), pooled_only=True).sentence_embedding,
-    )
-
-
-def test_a_part_without_tokens_is_zero() -> None:
-    model = new_encoder("word_trigram_lstm")
-    vector = model(torch.tensor([[3, 7]]), pooled_only=True).sentence_embedding[0]
-    assert vector[:6].abs().min() > 0
-    assert vector[6:].abs().max() == 0
+    for ids in (IDS, [text[2:] + text[:2] for text in IDS]):  # in either order of the parts
+        found = model(torch.tensor(ids), pooled_only=pooled_only).sentence_embedding
+        torch.testing.assert_close(found, expected)
 
 
 def test_token_vectors_of_different_sizes_are_not_added() -> None:

@@ -40,15 +40,16 @@ def test_vectors_are_pooled_states(name: str, pool: Any) -> None:
     torch.testing.assert_close(vectors, torch.stack([pool(rows) for rows in states]))
 
 
-def test_an_identity_rnn_is_initially_the_average() -> None:
-    model = new_encoder("identity_rnn")
-    means = torch.stack([model.embedding.weight[text].mean(0) for text in TEXTS])
-    torch.testing.assert_close(states_and_vectors(model)[1], means.detach())
-
-
-def test_only_an_identity_rnn_is_regularized_to_its_initial_value() -> None:
-    assert all(to_start for _, to_start in new_encoder("identity_rnn").composition())
-    assert not any(to_start for _, to_start in new_encoder("lstm_avg").composition())
+def test_an_identity_rnn_and_a_gran_with_open_gates_are_the_average() -> None:
+    identity, gran = new_encoder("identity_rnn"), new_encoder("gran_1")
+    with torch.no_grad():
+        gran.cells[0].weight_x.zero_(), gran.cells[0].weight_h.zero_()
+        gran.cells[0].bias.fill_(50)  # sigmoid(50) is 1 to the last bit
+    for model in (identity, gran):
+        means = torch.stack([model.embedding.weight[text].mean(0) for text in TEXTS])
+        torch.testing.assert_close(states_and_vectors(model)[1], means.detach())
+    assert all(to_start for _, to_start in identity.composition())  # penalties
+    assert not any(to_start for _, to_start in gran.composition())
 
 
 def one_direction(model: RecurrentModel, cell: int, backward: bool) -> Tensor:
@@ -84,3 +85,21 @@ def test_the_second_bias_of_torchs_cell_is_frozen_but_used(name: str, tmp_path: 
         rows = torch.randn(5, 4)
         found = model.cells[0](rows, [2, 2, 1])
         torch.testing.assert_close(found, run_kernel(own, rows, [2, 2, 1]))
+
+
+@pytest.mark.parametrize("variant", range(6))
+def test_a_gran_pools_its_gated_vectors(variant: int) -> None:
+    """GRAN-3 and 4 keep running sums: their last vector divided by the length."""
+    states, vectors = states_and_vectors(new_encoder(f"gran_{variant}"))
+    pool = (lambda rows: rows[-1] / len(rows)) if variant in (3, 4) else (lambda rows: rows.mean(0))
+    torch.testing.assert_close(vectors, torch.stack([pool(rows) for rows in states]))
+
+
+def test_a_bigran_adds_its_directions() -> None:
+    both, one = new_encoder("bigran"), new_encoder("gran_1")
+    one.embedding = both.embedding
+    total = torch.zeros(1, 6)
+    for cell, text in ((0, TEXTS[0]), (1, TEXTS[0][::-1])):
+        one.cells[0] = both.cells[cell]
+        total = total + one(torch.tensor([text])).sentence_embedding
+    torch.testing.assert_close(both(*padded([TEXTS[0]])).sentence_embedding, total)

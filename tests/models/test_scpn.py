@@ -122,17 +122,14 @@ def test_the_template_changes_the_output_if_it_is_used(model: ScpnModel) -> None
     assert torch.equal(first, without(SOURCE, MASK, labels=LABELS, **other).logits)
 
 
-@pytest.mark.parametrize(
-    ("given", "named"),
-    [
+def test_missing_or_wrong_inputs_are_refused(model: ScpnModel) -> None:
+    for given, key in (
         ({"labels": LABELS}, "template_ids"),
         ({"labels": LABELS, "template_ids": TEMPLATE + 5}, "vocabulary"),
         (BESIDE, "decoder"),
-    ],
-)
-def test_missing_or_wrong_inputs_are_refused(model: ScpnModel, given: Any, named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        model(SOURCE, MASK, **given)
+    ):
+        with pytest.raises(ValueError, match=key):
+            model(SOURCE, MASK, **given)
 
 
 def test_the_paraphraser_is_scpn_without_template_and_copying() -> None:

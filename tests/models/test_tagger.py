@@ -77,17 +77,18 @@ def test_empty_sentences_have_no_scores_and_the_default_is_one_sentence() -> Non
     assert scores(model, torch.full((1, 2), -1)).abs().max() == 0
     expected = scores(model, torch.arange(4)[None], capitals=torch.zeros(4, dtype=torch.long))
     torch.testing.assert_close(model(IDS, MASK).logits, expected)
+    for wrong in ({"capitals": CAPITALS[:3]}, {"labels": INDEX[:, :4]}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            model(IDS, MASK, word_index=INDEX, **wrong)
 
 
 @EVERY
 def test_a_tag_depends_on_words_on_both_sides(name: str) -> None:
     model = new_tagger(name)
-    changed = INDEX.clone()
-    changed[0, 0] = 3
-    assert (scores(model, changed)[0, 4] - scores(model)[0, 4]).abs().max() > 0
-    changed = INDEX.clone()
-    changed[0, 4] = 1
-    assert (scores(model, changed)[0, 0] - scores(model)[0, 0]).abs().max() > 0
+    for place, other, word in ((0, 4, 3), (4, 0, 1)):
+        changed = INDEX.clone()
+        changed[0, place] = word
+        assert (scores(model, changed)[0, other] - scores(model)[0, other]).abs().max() > 0
 
 
 def test_the_capital_feature_can_be_left_out() -> None:
@@ -155,11 +156,3 @@ def test_a_tagger_learns_from_context(name: str) -> None:
         loss.backward()
         optimizer.step()
     assert scores(model.eval(), index).argmax(-1).tolist() == labels.tolist()
-
-
-def test_wrong_shapes_are_refused() -> None:
-    model = new_tagger("char_cnn")
-    with pytest.raises(ValueError, match="capitals"):
-        scores(model, capitals=CAPITALS[:3])
-    with pytest.raises(ValueError, match="labels"):
-        model(IDS, MASK, word_index=INDEX, labels=INDEX[:, :4])

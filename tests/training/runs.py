@@ -98,27 +98,21 @@ def table(output: Path) -> torch.Tensor:
     return weights(output)["embedding.weight"]
 
 
-def assert_equal_weights(found: Path, expected: Path) -> None:
-    one, other = weights(found), weights(expected)
-    assert one.keys() == other.keys()
-    for name, weight in one.items():
-        assert torch.equal(weight, other[name]), name
-
-
 def assert_close_weights(found: Path, expected: Path, **tolerance: float) -> None:
-    one, other = weights(found), weights(expected)
-    for name, weight in other.items():
-        torch.testing.assert_close(one[name], weight, **tolerance)
+    torch.testing.assert_close(weights(found), weights(expected), **tolerance)
+
+
+assert_equal_weights = partial(assert_close_weights, rtol=0, atol=0)
 
 
 @contextmanager
-def breaking_at(step: int) -> Iterator[None]:
-    """Make runs crash at this step, from 0."""
+def breaking_at(step: int, error: type[BaseException] = SystemExit) -> Iterator[None]:
+    """Make runs raise an error at this step, from 0."""
     of_loop = TrainingLoop._step
 
     def broken(loop: TrainingLoop, *arguments: Any) -> Any:
         if loop.progress.step >= step:
-            raise SystemExit
+            raise error
         return of_loop(loop, *arguments)
 
     with pytest.MonkeyPatch.context() as patch, suppress(SystemExit):

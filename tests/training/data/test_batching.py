@@ -59,7 +59,6 @@ def test_a_step_mixes_lengths_and_groups() -> None:
 
 
 def test_batches_by_length_have_little_padding() -> None:
-    """Random batches of this size would have twice the tokens."""
     lengths = made_lengths(5000)
     for sides in (lengths, lengths[:, 0]):
         plan = batches_by_length(sides, max_tokens=1000 * sides.ndim, max_examples=500)

@@ -52,14 +52,12 @@ def test_exponents_balance_languages() -> None:
     assert set(other[other < 9].tolist()) != set(french.tolist())
 
 
-def test_translation_weights_balance_languages() -> None:
+def test_languages_are_translated_and_reconstructed_equally_often() -> None:
     """N / (N + 1) for each of N languages besides English, 1 / (N + 1) for English (5.13.1)."""
     expected = {"en": 1 / 3, "fr": 2 / 3, "de": 2 / 3}
-    assert many(6, 6).translation_weights() == pytest.approx(expected)
-    assert many(6000, 2).translation_weights() == pytest.approx(expected)
-    assert many(1, 0).translation_weights() == pytest.approx({"en": 1 / 2, "fr": 1 / 2})
-
-
-def test_languages_reconstruct_equally_often() -> None:
-    assert many(3, 3).first_chosen() == pytest.approx([1 / 3, 1 / 3])
-    assert many(1, 0).first_chosen() == pytest.approx([0.5])
+    for pairs in (many(6, 6), many(6000, 2)):
+        assert pairs.translation_weights() == pytest.approx(expected)
+        assert pairs.first_chosen() == pytest.approx([1 / 3, 1 / 3])
+    one = many(1, 0)
+    assert one.translation_weights() == pytest.approx({"en": 1 / 2, "fr": 1 / 2})
+    assert one.first_chosen() == pytest.approx([0.5])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +43,20 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("more", "languages", "count"),
+    ("more", "given", "count"),
     [
-        ({}, ["en", "fr"], 3),
-        ({"options": {"min_words": 2}}, ["en", "fr"], 2),
-        ({"data_dir": "eval/multi30k"}, ["en", "fr"], 3),
-        ({}, ["x", "y"], 3),  # languages of the recipe take precedence
+        ({}, {}, 3),
+        ({"options": {"min_words": 2}}, {}, 2),
+        ({"data_dir": "eval/multi30k"}, {"languages": ["x", "y"]}, 3),  # the recipe's
     ],
 )
 def test_a_corpus_is_read_with_its_languages(
-    more: dict[str, Any], languages: list[str], count: int, root: Path
+    more: dict[str, Any], given: dict[str, Any], count: int, root: Path
 ) -> None:
     dataset = {"name": "multi30k", "config": "en-fr", **more}
-    given = {} if languages == ["en", "fr"] else {"languages": languages}
     (found,) = read_sources(recipe(dataset=dataset, **given), root)
     assert found.pairs == list(zip(EN, FR, strict=True))[:count]
-    assert found.source.languages == languages
+    assert found.source.languages == given.get("languages", ["en", "fr"])
     assert found.source.name == "multi30k en-fr"
 
 
@@ -72,24 +69,13 @@ def test_a_missing_corpus_is_downloaded_unless_a_folder_was_given(
     assert dataset_folder(dataset, None) is None
     monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
     assert dataset_folder(dataset, None) is None
-    with pytest.raises(DataError, match=str(tmp_path)):
+    with pytest.raises(DataError):
         read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
-    (tmp_path / "eval" / "sick2014").mkdir(parents=True)
-    for name in ("multi30k", "multi3k"):
-        with pytest.raises(DataError, match="multi30k"):
-            read_sources(recipe(dataset={"name": name}), tmp_path)
-
-
-def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (root / "eval" / "multi30k" / "train.fr").write_text("un chat dort\n\nnon\n", encoding="utf-8")
-    with caplog.at_level(logging.WARNING):
-        (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
-    assert len(found.pairs) == 2
-    assert caplog.records
+    with pytest.raises(DataError):
+        read_sources(recipe(dataset={"name": "multi3k"}), tmp_path)
 
 
 def test_further_columns_stay_with_their_pairs(tmp_path: Path) -> None:
-    """Pairs without a known token are left out with their further columns."""
     path = tmp_path / "pairs.tsv"
     path.write_text("a cat\tcats\t0.5\t(S (NP))\nzzz\tzzz\t9\t(X)\na dog\tdogs\t0.25\t(S (VP))\n")
     rows = [{"one": "a cat", "two": "a dog", "cosine": 0.75, "tree": None}]
@@ -108,36 +94,26 @@ def test_further_columns_stay_with_their_pairs(tmp_path: Path) -> None:
 
 def test_file_columns_are_selected_by_number(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("1\ta\tb\t0.5\n2\tc\td\t0.25\n")
+    path = f"path: {tmp_path / 'pairs.tsv'}"
 
     def sources(columns: str, beside: str) -> Any:
-        source = (
-            f"path: {tmp_path / 'pairs.tsv'}, columns: [{columns}], beside: {{score: {beside}}}"
-        )
+        source = f"{path}, columns: [{columns}], beside: {{score: {beside}}}"
         return read_sources(recipe_of(tmp_path, f"data: {{sources: [{{{source}}}]}}"), None)
 
     assert sources('"2", "3"', "4")[0].pairs == [("a", "b"), ("c", "d")]
-    for columns, beside, key in (
-        ("a, b", "4", "'a'"),
-        ('"2", "3"', "5", "'5'"),
-        ('"2", "3"', "cosine", "'cosine'"),
-        ('"2", "3"', "0", "'0'"),
-    ):
-        with pytest.raises(DataError, match=key):
+    for columns, beside in (("a, b", "4"), *(('"2", "3"', bad) for bad in ("5", "cosine", "0"))):
+        with pytest.raises(DataError):
             sources(columns, beside)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.8])
 def test_too_large_a_share_of_bad_rows_stops_a_run(
-    share: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n" + "no tab here\n" * 4)
-    data = f"{{sources: [{tmp_path / 'pairs.tsv'}], max_bad_rows: {share}}}"
-    recipe = recipe_of(tmp_path, f"data: {data}")
-    if share < 0.8:
-        with pytest.raises(DataError, match=r"pairs\.tsv:2"):
-            read_sources(recipe, None)
-        return
-    assert read_sources(recipe, None)[0].pairs == [("a cat", "the cat")]
+    text = f"data: {{sources: [{tmp_path / 'pairs.tsv'}], max_bad_rows: %s}}"
+    with pytest.raises(DataError):
+        read_sources(recipe_of(tmp_path, text % 0.2), None)
+    assert read_sources(recipe_of(tmp_path, text % 0.8), None)[0].pairs == [("a cat", "the cat")]
     assert " 1 " in caplog.text  # warning of too few pairs
 
 

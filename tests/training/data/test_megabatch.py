@@ -8,7 +8,6 @@ import torch
 
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.megabatch import (
-    MiniBatch,
     interleave,
     make_pool,
     mega_batch_size,
@@ -30,16 +29,11 @@ def test_interleaving_by_hand() -> None:
 
 
 def test_a_pool_has_the_languages_and_groups_of_its_sentences() -> None:
-    language, group = np.array([5, 6, 7, 9], np.int16), np.array([50, 60, 70, 90])
-    pool = make_pool(torch.zeros(4, 2), np.array([3, 2, 0, 1]), language, group)
-    assert pool.language.tolist() == [9, 7, 5, 6]
-    assert pool.group.tolist() == [90, 70, 50, 60]
-
-
-def test_a_pool_has_barred_groups_padded_with_minus_one() -> None:
+    language, group = np.array([5, 6, 7, 9], np.int16), np.array([0, 1, 2, 0])
     never = Ragged.from_lists([[2], [], [0, 1]])
-    group = np.array([0, 1, 2, 0])
-    pool = make_pool(torch.zeros(3, 2), np.array([2, 3, 1]), np.zeros(4, np.int16), group, never)
+    pool = make_pool(torch.zeros(3, 2), np.array([2, 3, 1]), language, group, never)
+    assert pool.language.tolist() == [7, 9, 6]
+    assert pool.group.tolist() == [2, 0, 1]
     assert pool.never.tolist() == [[0, 1], [2, -1], [-1, -1]]
 
 
@@ -87,9 +81,3 @@ def test_the_shares_of_processes_add_up_to_the_batch_and_its_mean(world: int) ->
     cost = np.random.default_rng(1).random(20)
     losses = [share.weight * cost[share.pairs[0]].mean() for share in shares]
     assert np.mean(losses) == pytest.approx(cost[batch.pairs[0]].mean())
-
-
-def test_a_process_without_pairs_gets_one_of_weight_zero() -> None:
-    share = MiniBatch(np.array([[4], [5]]), np.array([[0], [1]])).share(1, 2)
-    assert share.pairs.tolist() == [[4], [5]]
-    assert share.weight == 0

@@ -56,17 +56,6 @@ def test_negatives_are_the_hardest_before_or_after_scrambling(
     assert chosen != expected[not is_before]
 
 
-def test_a_sentence_keeps_its_order_for_an_epoch(tmp_path: Path) -> None:
-    found = task(tmp_path, *BEFORE)
-    sentences = np.arange(20)
-    together = found._texts(sentences, 1, 7)
-    for i in sentences:
-        assert found._texts(sentences[i : i + 1], 1, 9)[0].tolist() == together[i].tolist()
-    later = found._texts(sentences, 2, 7)
-    assert not np.array_equal(later.ids, together.ids)
-    assert np.array_equal(later.offsets, together.offsets)
-
-
 @pytest.mark.parametrize("order", [[], BEFORE])
 @pytest.mark.parametrize("swaps", [[], ["--scramble_swaps", "3"]])
 def test_an_order_is_drawn_for_each_step_or_for_the_epoch(
@@ -78,6 +67,10 @@ def test_an_order_is_drawn_for_each_step_or_for_the_epoch(
     assert np.array_equal(one, same)
     assert np.array_equal(one, later) == bool(order)
     assert 0 < (one != plain.ids).mean() < (0.9 if swaps else 1)  # swaps move only some tokens
+    if order:
+        assert not np.array_equal(found._texts(np.arange(20), 2, 7).ids, one)
+        alone, together = found._texts(np.arange(3, 4), 1, 9), found._texts(np.arange(20), 1, 7)
+        assert alone[0].tolist() == together[3].tolist()
 
 
 def test_without_dropout_vectors_for_negatives_are_reused_in_training(tmp_path: Path) -> None:
@@ -106,15 +99,12 @@ def test_swaps_keep_tokens_and_marks_and_follow_a_poisson_distribution() -> None
     scramble(moved, mask, np.arange(len(ids)), keys, [2], [3])
     assert (np.sort(moved, 1) == np.sort(ids, 1)).all()
     assert (moved[:, [0, 19, 20]] == [2, 3, 0]).all()
+    single = swap_keys(np.array([False, True, False]), 50.0, generator)
+    assert single.tolist() == [0, 1 / 3, 2 / 3]
     places = (moved != ids).sum(1)
     assert 0.10 < (places == 0).mean() < 0.20  # Poisson of mean 2: no swap 0.135
     assert 0.22 < (places == 2).mean() < 0.33  # one swap 0.271
     assert abs(places.mean() - 3.7) < 0.4  # 4 for two swaps, minus overlaps
-
-
-def test_a_single_token_is_not_swapped() -> None:
-    keys = swap_keys(np.array([False, True, False]), 50.0, np.random.default_rng(1))
-    assert keys.tolist() == [0, 1 / 3, 2 / 3]
 
 
 def test_sides_apart_are_scrambled_independently(tmp_path: Path) -> None:

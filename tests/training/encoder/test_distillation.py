@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sentence_transformers import SentenceTransformer
 
-from paraphrastic_hf import SentenceEncoder, train
+from paraphrastic_hf import SentenceEncoder, packaged_model, train
 from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.distillation.objective import make_examples
@@ -25,13 +26,9 @@ from tests.training.runs import log, written
 ANIMALS = ["cat", "dog", "horse", "bird", "fish", "mouse"]
 KATZEN = ["Katze", "Hund", "Pferd", "Vogel", "Fisch", "Maus"]
 VERBS = [("sleeps", "schläft"), ("eats", "frisst"), ("runs", "rennt"), ("swims", "schwimmt")]
-
-
 ENGLISH = [f"the {animal} {verb}" for animal in ANIMALS for verb, _ in VERBS]
 GERMAN = [f"die {animal} {verb}" for animal in KATZEN for _, verb in VERBS]
 TEACHER = TeacherArguments(model="english")
-
-
 RECIPE = """
 kind: distillation
 data: {{sources: [{{path: {pairs}, languages: [en, de]}}]}}
@@ -68,12 +65,10 @@ def test_a_student_learns_the_similarities_of_its_teacher(recipe: Path, tmp_path
 def test_a_hinge_separates_sentences_that_are_not_translations(
     recipe: Path, tmp_path: Path
 ) -> None:
-    options = ["--epochs", "20", "--run.log_every", "1"]
-    train(load_recipe(recipe, options), tmp_path / "plain")
-    hinge = ["--contrastive", "3", "--training.margin", "0.5"]
-    train(load_recipe(recipe, [*options, *hinge]), tmp_path / "hinge")
     gaps = []
-    for name in ("plain", "hinge"):
+    for name, more in (("plain", ""), ("hinge", "--contrastive 3 --training.margin 0.5")):
+        options = f"--epochs 20 --run.log_every 1 {more}"
+        train(load_recipe(recipe, options.split()), tmp_path / name)
         found = SentenceEncoder.from_pretrained(tmp_path / name).similarity(GERMAN, ENGLISH)
         gaps.append((found.diagonal() - (found - 2 * np.eye(len(found))).max(1)).mean())
     assert gaps[1] > gaps[0] + 0.02
@@ -90,47 +85,24 @@ def test_only_learned_languages_have_tokens(recipe: Path, tmp_path: Path) -> Non
     assert encoder.encode(["the cat eats"]).any()
 
 
-CATS = ("a cat", "the cat"), ("the cat", "one cat"), ("a cat", "the cat")
-
-
-@pytest.mark.parametrize(
-    ("source", "teachers", "expected"),
-    [
-        # The translation is read for a sentence in another language.
+def test_each_teacher_reads_the_side_in_its_language() -> None:
+    pair = bitext(("a cat", "eine Katze"))
+    same = bitext(("a cat", "a cat"), ("a cat", "one cat"), languages=("en", "en"))
+    for source, teachers, expected in (
+        # the translation is read for a sentence in another language
+        (pair, [["en"]], {"a cat": ("a cat",), "eine Katze": ("a cat",)}),
         (
-            bitext(("a cat", "eine Katze")),
-            [["en"]],
-            [("a cat", ("a cat",)), ("eine Katze", ("a cat",))],
+            *(pair, [["en"], ["de", "en"]]),
+            {"a cat": ("a cat", "a cat"), "eine Katze": ("a cat", "eine Katze")},
         ),
-        # Each teacher reads the side in its own language.
-        (
-            bitext(("a cat", "eine Katze")),
-            [["en"], ["de", "en"]],
-            [("a cat", ("a cat", "a cat")), ("eine Katze", ("a cat", "eine Katze"))],
-        ),
-        # A sentence of several pairs is learned once.
-        (
-            bitext(*CATS, languages=("en", "en")),
-            [["en"]],
-            [(text, (text,)) for text in ("a cat", "the cat", "one cat")],
-        ),
-    ],
-)
-def test_each_teacher_reads_the_side_in_its_language(
-    source: SourcePairs, teachers: list[list[str]], expected: list[tuple[str, tuple[str, ...]]]
-) -> None:
-    found = make_examples([source], teachers=teachers, learns=[])
-    assert [(each.text, each.reads) for each in found] == expected
-
-
-@pytest.mark.parametrize(
-    ("teachers", "learns", "key"), [(["fr"], [], "fr"), (["en"], ["tr"], "tr")]
-)
-def test_a_language_absent_from_the_sources_is_refused(
-    teachers: list[str], learns: list[str], key: str
-) -> None:
-    with pytest.raises(DataError, match=key):
-        make_examples([bitext(("a cat", "eine Katze"))], teachers=[["en"], teachers], learns=learns)
+        (same, [["en"]], {"a cat": ("a cat",), "one cat": ("one cat",)}),  # each text once
+    ):
+        found = make_examples([source], teachers=teachers, learns=[])
+        assert {each.text: each.reads for each in found} == expected
+        assert len(found) == len(expected)
+    for teachers, learns in ((["fr"], []), (["en"], ["tr"])):
+        with pytest.raises(DataError):
+            make_examples([pair], teachers=[["en"], teachers], learns=learns)
 
 
 def test_cached_vectors_are_reused(tmp_path: Path) -> None:
@@ -146,16 +118,16 @@ def test_cached_vectors_are_reused(tmp_path: Path) -> None:
     first = teacher_vectors(texts, TEACHER, load, tmp_path)
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-3)
     assert np.array_equal(teacher_vectors(texts, TEACHER, load, tmp_path), first)
-    with pytest.raises(CheckpointError):  # other texts
-        teacher_vectors(texts[1:], TEACHER, load, tmp_path)
-    with pytest.raises(CheckpointError, match="multilingual"):
-        teacher_vectors(texts, TeacherArguments(model="multilingual"), load, tmp_path)
     for stamp in ("", "first", "", "first"):  # unknown, known, unknown, known
         teacher_vectors(texts, TEACHER, load, tmp_path, stamp=stamp)
-    with pytest.raises(CheckpointError):
-        teacher_vectors(texts, TEACHER, load, tmp_path, stamp="trained again")
+    other = TeacherArguments(model="multilingual")
+    for some, teacher, stamp in (
+        *((texts[1:], TEACHER, "first"), (texts, other, "first"), (texts, TEACHER, "second")),
+    ):
+        with pytest.raises(CheckpointError):
+            teacher_vectors(some, teacher, load, tmp_path, stamp=stamp)
     (tmp_path / "00000.npy").write_bytes(b"half a file")
-    with pytest.raises(CheckpointError, match=r"00000\.npy"):
+    with pytest.raises(CheckpointError):
         teacher_vectors(texts, TEACHER, load, tmp_path, stamp="first")
     assert calls == [7]
 
@@ -188,14 +160,17 @@ def _fails(texts: list[str]) -> np.ndarray:
 
 
 def test_a_teacher_that_cannot_be_loaded_or_raises_is_refused(tmp_path: Path) -> None:
-    for name in ("no_module_of_this_name:f", "math:no_such", "math", "math:pi"):
-        with pytest.raises(RecipeError, match=r"teachers\.model"):
-            load_teacher(TeacherArguments(model=name, engine="python"), None, tmp_path)
+    wrong = [
+        TeacherArguments(model=name, engine="python")
+        for name in ("no_module_of_this_name:f", "math:no_such", "math", "math:pi")
+    ]
+    wrong.append(TeacherArguments(model="english", precision="bfloat16"))  # transformers only
+    for teacher in wrong:
+        with pytest.raises(RecipeError):
+            load_teacher(teacher, None, tmp_path)
     teacher = TeacherArguments(model=f"{__name__}:_fails", engine="python")
-    with pytest.raises(ModelError, match="ZeroDivisionError"):
+    with pytest.raises(ModelError):
         load_teacher(teacher, None, tmp_path)(["a cat"])
-    with pytest.raises(RecipeError, match="precision"):  # only of transformers
-        load_teacher(TeacherArguments(model="english", precision="bfloat16"), None, tmp_path)
 
 
 def test_narrowed_vectors_keep_products() -> None:
@@ -206,10 +181,6 @@ def test_narrowed_vectors_keep_products() -> None:
 
 
 def test_a_static_sentence_transformers_model_can_teach(tmp_path: Path) -> None:
-    from sentence_transformers import SentenceTransformer
-
-    from paraphrastic_hf import packaged_model
-
     SentenceTransformer(str(packaged_model("english"))).float().save(str(tmp_path / "static"))
     teacher = TeacherArguments(model=str(tmp_path / "static"))
     found = load_teacher(teacher, None, tmp_path)(["a cat sleeps"])

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
-from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
@@ -20,7 +18,15 @@ from paraphrastic_hf.training.data.corpus import build_corpus
 from paraphrastic_hf.training.data.sources import read_sources
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.build import build_model
-from tests.training.runs import PAIRS, small_recipe, told_apart, train
+from tests.training.runs import (
+    PAIRS,
+    recipe_of,
+    small_recipe,
+    table,
+    told_apart,
+    train,
+    weights,
+)
 
 WORD = ["--tokenizer.kind", "word", "--vocab_size", "400"]
 CHAR = ["--tokenizer.kind", "char", "--marks", "both"]
@@ -60,9 +66,8 @@ run: {{development: none}}
 
 
 def mixture(folder: Path, combine: str = "add", *overrides: str) -> ContrastiveRecipe:
-    path = folder / "mixture.yaml"
-    path.write_text(MIXTURE.format(pairs=PAIRS, combine=combine), encoding="utf-8")
-    return read_recipe(ContrastiveRecipe, path, overrides)
+    text = MIXTURE.format(pairs=PAIRS, combine=combine)
+    return recipe_of(folder, text, *overrides)
 
 
 @pytest.mark.slow
@@ -89,25 +94,13 @@ def test_mixtures_learn_and_load_everywhere(combine: str, dimension: int, tmp_pa
     np.testing.assert_allclose(again, vectors, atol=1e-6)
 
 
-def test_overwriting_a_mixture_removes_its_tokenizers(tmp_path: Path) -> None:
-    train(mixture(tmp_path, "add", "--epochs", "0"), tmp_path / "out")
-    assert (tmp_path / "out" / "tokenizers" / "1" / "ngrams.json").exists()
-    recipe = small_recipe(tmp_path, "--epochs", "0")
-    train(recipe, tmp_path / "out", overwrite=True)
-    assert not (tmp_path / "out" / "tokenizers").exists()
-
-
 def test_vectors_may_be_the_table_of_an_earlier_run(tmp_path: Path) -> None:
     train(small_recipe(tmp_path, *WORD), tmp_path / "word")
     start = ["--vectors", str(tmp_path / "word"), "--epochs", "0"]
     train(small_recipe(tmp_path, *WORD, *LSTM, *start), tmp_path / "lstm")
-    word, lstm = (
-        load_file(tmp_path / name / "model.safetensors")["embedding.weight"]
-        for name in ("word", "lstm")
-    )
-    assert torch.equal(word[2:], lstm[2:])
+    assert torch.equal(table(tmp_path / "word")[2:], table(tmp_path / "lstm")[2:])
     wider = small_recipe(tmp_path, *WORD, *LSTM, *start, "--embedding_size", "30")
-    with pytest.raises(DataError, match=r"24 .*30.*embedding_size"):
+    with pytest.raises(DataError):
         train(wider, tmp_path / "wider")
 
 
@@ -121,9 +114,8 @@ def test_words_start_from_the_vectors_of_a_subword_model(tmp_path: Path) -> None
     known = first.encode(words).any(1)
     assert known.mean() > 0.9
     np.testing.assert_array_equal(first.encode(words)[known], second.encode(words)[known])
-    wider = small_recipe(tmp_path, *WORD, *start, "--hidden_size", "30")
-    with pytest.raises(DataError, match=r"24 .*30"):
-        train(wider, tmp_path / "wider")
+    with pytest.raises(DataError):
+        train(small_recipe(tmp_path, *WORD, *start, "--hidden_size", "30"), tmp_path / "wider")
 
 
 def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path: Path) -> None:
@@ -131,7 +123,7 @@ def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path: Path) -> Non
     rows = ["UUUNKKK " + " ".join([value] * 24) + "\n" for value in ("0.25", "nan", "0.5")]
     (tmp_path / "vectors.txt").write_text("".join(rows))
     start = ["--keep_unknown", "true", "--vectors", str(tmp_path / "vectors.txt"), "--epochs", "0"]
-    with pytest.raises(DataError, match=r"vectors.txt:2 .*model.bad_vectors"):
+    with pytest.raises(DataError):
         train(small_recipe(tmp_path, *WORD, *start), tmp_path / "out")
     for choice, value in (("skip", 0.25), ("last", 0.5)):
         recipe = small_recipe(tmp_path, *WORD, *start, "--bad_vectors", choice)
@@ -184,10 +176,9 @@ def test_scrambling_keeps_start_and_end_tokens(kind: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", ["weighted", "recurrent"])
 def test_a_frozen_table_does_not_change(kind: str, tmp_path: Path) -> None:
-    options = [*WORD, "--model.kind", kind, "--epochs", "2", "--freeze", "tables"]
     for epochs in ("0", "2"):
-        recipe = small_recipe(tmp_path, *options, "--epochs", epochs)
-        train(recipe, tmp_path / epochs)
-    start, end = (load_file(tmp_path / epochs / "model.safetensors") for epochs in ("0", "2"))
+        options = ["--model.kind", kind, "--freeze", "tables", "--epochs", epochs]
+        train(small_recipe(tmp_path, *WORD, *options), tmp_path / epochs)
+    start, end = weights(tmp_path / "0"), weights(tmp_path / "2")
     assert torch.equal(start.pop("embedding.weight"), end.pop("embedding.weight"))
     assert all(not torch.equal(start[key], end[key]) for key in start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from paraphrastic_hf.training.generative import job as generative_run
 from paraphrastic_hf.training.generative.job import Generative
 from paraphrastic_hf.training.generative.objective import PairBatch
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from tests.training.runs import log, train
+from tests.training.runs import log, train, written
 
 LINES = [
     ("the cat sleeps", "le chat dort", "猫 在 睡觉"),
@@ -53,9 +54,7 @@ def write_recipe(folder: Path, text: str = SMALL) -> Path:
     for name, chosen in (("en-fr", (0, 1)), ("zh-en", (2, 0))):
         rows = ["\t".join(line[side] for side in chosen) for line in LINES]
         (folder / f"{name}.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    path = folder / "recipe.yaml"
-    path.write_text(text.format(folder=folder), encoding="utf-8")
-    return path
+    return written(folder, text.format(folder=folder))
 
 
 @pytest.fixture(scope="module")
@@ -66,23 +65,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("source", "target"), [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)])
-def test_it_translates_between_any_two_languages(trained: Path, source: int, target: int) -> None:
+def test_it_translates_between_any_two_languages(trained: Path) -> None:
     """French and Chinese are never paired in training."""
-    generator = LatentGenerator.from_pretrained(trained)
-    found = generator.translate([line[source] for line in LINES], to=("en", "fr", "zh")[target])
-    right = sum(s[0].text == line[target] for s, line in zip(found, LINES, strict=True))
-    assert right >= (7 if 0 in (source, target) else 6)
-
-
-@pytest.mark.slow
-def test_translations_are_nearest_neighbors(trained: Path) -> None:
-    encoder = SentenceEncoder.from_pretrained(trained)
-    vectors = [
-        encoder.encode([line[i] for line in LINES], normalize_embeddings=True) for i in range(3)
-    ]
-    for first, second in ((0, 1), (0, 2), (1, 2)):
-        nearest = (vectors[first] @ vectors[second].T).argmax(1)
+    generator, encoder = (of.from_pretrained(trained) for of in (LatentGenerator, SentenceEncoder))
+    sides = list(zip(*LINES, strict=True))
+    vectors = [encoder.encode(list(side), normalize_embeddings=True) for side in sides]
+    for source, target in permutations(range(3), 2):
+        found = generator.translate(sides[source], to=("en", "fr", "zh")[target])
+        right = sum(s[0].text == text for s, text in zip(found, sides[target], strict=True))
+        assert right >= (7 if 0 in (source, target) else 6)
+        nearest = (vectors[source] @ vectors[target].T).argmax(1)
         assert (nearest == np.arange(len(LINES))).sum() >= 7
 
 
@@ -92,7 +84,7 @@ def test_holding_out_all_pairs_of_a_language_is_refused(
     halves = np.arange(len(LINES)), np.arange(len(LINES), 2 * len(LINES))  # fr, zh
     monkeypatch.setattr(generative_run, "hold_out_pairs", lambda *_: halves)
     recipe = load_recipe(write_recipe(tmp_path), ["--held_out", str(len(LINES))])
-    with pytest.raises(DataError, match="fr"):
+    with pytest.raises(DataError):
         train(recipe, tmp_path / "out")
 
 
@@ -153,7 +145,7 @@ def test_a_start_fixes_the_model_and_a_bgt_its_languages(trained: Path, tmp_path
     train(load_recipe(path), tmp_path / "bgt")
     path = write_recipe(tmp_path)
     recipe = load_recipe(path, ["--start", str(tmp_path / "bgt")])
-    with pytest.raises(RecipeError, match="zh"):
+    with pytest.raises(RecipeError):
         train(recipe, tmp_path / "out")
-    with pytest.raises(RecipeError, match="start"):
+    with pytest.raises(RecipeError):
         load_recipe(path, ["--start", str(trained), "--hidden_size", "64"])

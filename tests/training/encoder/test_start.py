@@ -81,26 +81,25 @@ def test_start_on_the_command_line_replaces_the_encoder_of_the_recipe() -> None:
     recipe = load_recipe(OWN, ["--start", "english"])
     assert recipe.start == "english"
     assert recipe.model.embedding_dropout == 0.0  # from the recipe
-    with pytest.raises(RecipeError, match="start"):
-        load_recipe(OWN, ["--start", "english", "--hidden_size", "12"])
-    with pytest.raises(RecipeError, match="start"):
-        load_recipe(OWN, ["--start", "english", "--vocab_size", "12"])
+    for key in ("--hidden_size", "--vocab_size"):
+        with pytest.raises(RecipeError):
+            load_recipe(OWN, ["--start", "english", key, "12"])
 
 
 @pytest.mark.parametrize(
-    ("family", "options", "message"),
+    ("family", "options"),
     [
-        ("averaging", ["--training.freeze", "tables"], "freeze"),
-        ("averaging", ["--finish.dimension", "13"], "dimension.*12"),
-        ("charagram", ["--finish.whiten", "0.25"], "start"),
-        ("averaging", ["--matryoshka", "12"], "matryoshka"),
+        ("averaging", ["--training.freeze", "tables"]),
+        ("averaging", ["--finish.dimension", "13"]),
+        ("averaging", ["--matryoshka", "12"]),
+        ("charagram", ["--finish.whiten", "0.25"]),
     ],
 )
 def test_keys_that_a_start_does_not_support_are_refused(
-    family: str, options: list[str], message: str, tmp_path: Path
+    family: str, options: list[str], tmp_path: Path
 ) -> None:
     trained(tmp_path, FAMILIES[family])
-    with pytest.raises(RecipeError, match=message):
+    with pytest.raises(RecipeError):
         train(recipe(tmp_path, f"start: {tmp_path / 'first'}", *options), tmp_path / "out")
     assert not (tmp_path / "out" / "recipe.yaml").exists()
 
@@ -111,5 +110,5 @@ def test_recipes_for_own_pairs_need_explicit_sources(
 ) -> None:
     (tmp_path / "pairs.tsv").write_text("a cat\ta cat\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match=r"data\.sources"):
+    with pytest.raises(DataError):
         train(load_recipe(path), tmp_path / "out")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -152,25 +152,19 @@ def test_signals_with_other_handlers_or_in_other_threads_are_not_deferred() -> N
     def own(number: int, frame: object) -> None:
         pass
 
-    before = signal.signal(signal.SIGTERM, own)
-    try:
-        with Interruption():
-            assert signal.getsignal(signal.SIGTERM) is own
-            assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    signal.signal(signal.SIGTERM, own)
+    with Interruption():
+        assert signal.getsignal(signal.SIGTERM) is own
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     with Interruption(is_wanted=False):
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    found: list[object] = []
 
-    def in_a_thread() -> None:
+    def in_a_thread() -> object:
         with Interruption():
-            found.append(signal.getsignal(signal.SIGINT))
+            return signal.getsignal(signal.SIGINT)
 
-    thread = threading.Thread(target=in_a_thread)
-    thread.start()
-    thread.join()
-    assert found == [signal.default_int_handler]
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(in_a_thread).result() is signal.default_int_handler
 
 
 def test_a_signal_after_the_last_check_is_not_lost() -> None:

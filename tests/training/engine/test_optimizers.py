@@ -17,7 +17,6 @@ from paraphrastic_hf.training.engine.row_adam import (
     RowAdam,
     clip_gradients,
     gradients_of,
-    rows_and_values,
 )
 from tests import oracles
 
@@ -102,31 +101,6 @@ def test_a_table_may_alternate_between_sparse_and_dense_gradients(dtype: torch.d
     torch.testing.assert_close(table, dense, rtol=0, atol=LR / 1000)
 
 
-def test_the_memory_layout_of_a_gradient_does_not_matter() -> None:
-    plain, turned = parameter(4, 3), parameter(4, 3)
-    for step in range(5):
-        plain.grad = torch.randn(4, 3, generator=seeded(step), dtype=torch.float64)
-        turned.grad = plain.grad.T.contiguous().T
-        for weight in (plain, turned):
-            RowAdam([weight], lr=LR).step()
-    torch.testing.assert_close(turned, plain)
-
-
-def test_tables_catch_up_independently() -> None:
-    together = [parameter(6, 2), parameter(6, 2)]
-    alone = [parameter(6, 2), parameter(6, 2)]
-    optimizers = [RowAdam(together, lr=LR), RowAdam(alone[:1], lr=LR), RowAdam(alone[1:], lr=LR)]
-    for step, rows in enumerate(usage(40, 6)):
-        for a, b in zip(together, alone, strict=True):
-            values = torch.randn(len(rows), 2, generator=seeded(step), dtype=torch.float64)
-            a.grad, b.grad = row_sparse(rows, values, 6), row_sparse(rows, values, 6)
-        for optimizer in optimizers:
-            optimizer.step()
-    for optimizer in optimizers:
-        optimizer.catch_up()
-    torch.testing.assert_close(together, alone)
-
-
 def train_model(kind: str, is_sparse: bool) -> list[Tensor]:
     """The embeddings of every forward pass of a small training run."""
     torch.manual_seed(0)
@@ -154,12 +128,6 @@ def test_forward_passes_see_the_densely_trained_table(kind: str) -> None:
     # Single precision over 60 steps: differences stay below a thousandth of a step.
     for found, expected in zip(train_model(kind, True), train_model(kind, False), strict=True):
         torch.testing.assert_close(found, expected, rtol=0, atol=LR / 1000)
-
-
-def test_rows_and_values_by_hand() -> None:
-    gradient = row_sparse([2, 0, 2], torch.tensor([[1.0], [2.0], [3.0]]), 4)
-    rows, values = rows_and_values(gradient)
-    assert (rows.tolist(), values.tolist()) == ([0, 2], [[2.0], [4.0]])
 
 
 def clipped(parameters: list[nn.Parameter], limit: float) -> float:
@@ -224,6 +192,8 @@ def test_mismatched_arrays_are_refused() -> None:
     last, rows, values = np.zeros(4, np.int64), np.array([1]), np.zeros((1, 2), np.float32)
     good = [*tables, last, rows, values, 1, 0.1, 0.9, 0.999, 1e-8]
     row_adam.update(*good)
+    one = np.ones(1, np.float32)
+    calls = [(row_adam.catch_up, [*tables, last, rows, 5, np.ones(1), one, one, 1e-8])]
     for place, bad in (
         (0, tables[0].astype(np.float64)),
         (1, np.zeros((5, 2), np.float32)),
@@ -232,8 +202,7 @@ def test_mismatched_arrays_are_refused() -> None:
         (4, np.array([-1])),
         (5, np.zeros((2, 2), np.float32)),
     ):
+        calls.append((row_adam.update, [*good[:place], bad, *good[place + 1 :]]))
+    for call, arguments in calls:
         with pytest.raises((TypeError, ValueError)):
-            row_adam.update(*good[:place], bad, *good[place + 1 :])
-    one = np.ones(1, np.float32)
-    with pytest.raises(ValueError, match="steps"):
-        row_adam.catch_up(*tables, last, rows, 5, np.ones(1), one, one, 1e-8)
+            call(*arguments)

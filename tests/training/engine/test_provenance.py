@@ -6,15 +6,14 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from datasets import Dataset
 
 from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.training.engine.provenance import weights_stamp
-from paraphrastic_hf.training.kinds import JOBS, load_recipe
-from tests.training.runs import CONTRASTIVE, train, written
+from paraphrastic_hf.training.kinds import load_recipe
+from tests.training.runs import CONTRASTIVE, breaking_at, train, written
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def test_a_finished_run_with_other_text_is_refused(recipe: Path, tmp_path: Path)
     first = train(chosen, output)
     assert train(chosen, output) == first
     pairs(own, 30)
-    with pytest.raises(CheckpointError, match=r"own\.tsv.*--overwrite"):
+    with pytest.raises(CheckpointError):
         train(chosen, output)
     assert train(chosen, output, overwrite=True).examples == 30
     record = output / "run.json"
@@ -44,19 +43,11 @@ def test_a_finished_run_with_other_text_is_refused(recipe: Path, tmp_path: Path)
 
 def test_a_run_does_not_resume_with_other_text(recipe: Path, tmp_path: Path) -> None:
     own, output = tmp_path / "own.tsv", tmp_path / "out"
-    chosen = load_recipe(recipe, ["--sources", pairs(own, 20)])
-    prepare = JOBS[chosen.kind].load().prepare
-
-    def killed(self: Any, work: Path) -> None:
-        prepare(self, work)
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JOBS[chosen.kind].load(), "prepare", killed)
-        with pytest.raises(KeyboardInterrupt):
-            train(chosen, output)
+    chosen = load_recipe(recipe, ["--sources", pairs(own, 20), "--checkpoint_every", "1"])
+    with breaking_at(0):
+        train(chosen, output)
     pairs(own, 30)
-    with pytest.raises(CheckpointError, match=r"own\.tsv"):
+    with pytest.raises(CheckpointError):
         train(chosen, output)
     pairs(own, 20)
     assert train(chosen, output).examples == 20
@@ -71,10 +62,10 @@ def test_runs_share_a_work_folder_only_with_equal_text(recipe: Path, tmp_path: P
     again = train(chosen, tmp_path / "b", datasets=[rows(9)], work=work)
     assert once.examples == again.examples
     for other in ([rows(10)], []):
-        with pytest.raises(CheckpointError, match="dataset 0"):
+        with pytest.raises(CheckpointError):
             train(chosen, tmp_path / "c", datasets=other, work=work)
     (work / "text.json").write_text("{", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"text.json"):
+    with pytest.raises(CheckpointError):
         train(chosen, tmp_path / "c", datasets=[rows(9)], work=work)
 
 
@@ -86,7 +77,7 @@ def test_a_run_with_another_start_model_is_refused(recipe: Path, tmp_path: Path)
     done = train(further, output)
     assert train(further, output) == done
     train(replace(first, seed=2), start, overwrite=True)
-    with pytest.raises(CheckpointError, match=r"start.*--overwrite"):
+    with pytest.raises(CheckpointError):
         train(further, output)
     shutil.rmtree(start)  # its stamp is empty now
     assert train(further, output) == done

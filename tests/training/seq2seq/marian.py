@@ -55,12 +55,17 @@ def tokenizer() -> PreTrainedTokenizerFast:
         single="$A </s>", special_tokens=[("</s>", 1)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        pad_token="<pad>",
-        eos_token="</s>",
-        unk_token="<unk>",
+        tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
         model_input_names=["input_ids", "attention_mask"],
-    )
+    )  # fmt: skip
+
+
+SIZES = {"d_model": 32, "max_position_embeddings": 64, "dropout": 0.1, "init_std": 0.2} | {
+    f"{side}_{key}": value
+    for side in ("encoder", "decoder")
+    for key, value in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 64))
+}
+IDS = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
 
 
 def write_marian(folder: Path, steps: int = 32) -> Path:
@@ -69,43 +74,19 @@ def write_marian(folder: Path, steps: int = 32) -> Path:
     torch.manual_seed(1)
     model = MarianMTModel(
         MarianConfig(
-            vocab_size=len(words),
-            d_model=32,
-            encoder_layers=1,
-            decoder_layers=1,
-            encoder_attention_heads=2,
-            decoder_attention_heads=2,
-            encoder_ffn_dim=64,
-            decoder_ffn_dim=64,
-            max_position_embeddings=64,
-            pad_token_id=0,
-            eos_token_id=1,
-            decoder_start_token_id=0,
-            forced_eos_token_id=None,
-            dropout=0.1,
-            scale_embedding=True,
-            init_std=0.2,
+            vocab_size=len(words), **SIZES, **IDS, forced_eos_token_id=None, scale_embedding=True
         )
     )
-    model.generation_config = GenerationConfig(
-        pad_token_id=0, eos_token_id=1, decoder_start_token_id=0, max_length=40
-    )
+    model.generation_config = GenerationConfig(**IDS, max_length=40)
     rows = [
         {"input_ids": words(german)["input_ids"], "labels": words(english)["input_ids"]}
         for german, english in sentences()
     ]
     arguments = Seq2SeqTrainingArguments(
-        output_dir=str(folder / "trainer"),
-        max_steps=steps,
-        per_device_train_batch_size=24,
-        learning_rate=5e-3,
-        use_cpu=True,
-        save_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
-        logging_strategy="no",
-        seed=1,
-    )
+        str(folder / "trainer"), max_steps=steps, per_device_train_batch_size=24,
+        learning_rate=5e-3, use_cpu=True, save_strategy="no", report_to=[], disable_tqdm=True,
+        logging_strategy="no", seed=1,
+    )  # fmt: skip
     collator = DataCollatorForSeq2Seq(words, model=model)
     trainer = Seq2SeqTrainer(model, arguments, train_dataset=rows, data_collator=collator)
     trainer.remove_callback(PrinterCallback)

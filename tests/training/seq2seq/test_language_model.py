@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.training.kinds import load_recipe
-from tests.training.runs import log, record, train, written
+from tests.training.runs import log, record, train, weights, written
 
 SENTENCES = [
     "the cat sleeps on the mat", "a dog barks at night", "she reads an old book", "we eat bread",
@@ -32,7 +31,6 @@ run: {{log_every: 20}}
 
 
 def write_recipe(folder: Path, text: str = SMALL) -> Path:
-    """Write a recipe over English sentences, each twice, paired with German ones."""
     pairs = folder / "pairs.tsv"
     lines = [f"{sentence}\tder satz {n}" for n, sentence in enumerate(SENTENCES)]
     pairs.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
@@ -47,41 +45,31 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_memorizes_its_sentences(trained: Path) -> None:
-    """Training sentences are much more likely than their words in another order."""
-    run = record(trained)
-    assert run["sentences"] == len(SENTENCES)  # distinct English ones
+    assert record(trained)["sentences"] == len(SENTENCES)  # distinct English ones
     scorer = LanguageScorer.from_pretrained(trained)
-    known = scorer.score(SENTENCES).perplexity
-    shuffled = scorer.score([" ".join(reversed(text.split())) for text in SENTENCES]).perplexity
-    assert (known < 3).all()
-    assert np.median(shuffled) > 20
-
-
-def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:
+    shuffled = [" ".join(reversed(text.split())) for text in SENTENCES]
+    assert (scorer.score(SENTENCES).perplexity < 3).all()
+    assert np.median(scorer.score(shuffled).perplexity) > 20
     losses = log(trained, "loss")
-    assert len(losses) == 3
     for line in losses:
         assert line["loss"] == pytest.approx(line["cross_entropy"] + line["smoothing"], rel=1e-6)
     assert losses[-1]["cross_entropy"] < losses[0]["cross_entropy"] / 3
+    with pytest.raises(ModelError):
+        SentenceEncoder.from_pretrained(trained)
 
 
 def test_stock_transformers_loads_it_and_generates(trained: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(trained)
     tokenizer = AutoTokenizer.from_pretrained(trained)
     assert model.output.weight is model.embedding.weight
-    assert "output.weight" not in load_file(trained / "model.safetensors")
+    assert "output.weight" not in weights(trained)
     assert (trained / "generation_config.json").exists()
     assert not (trained / "modules.json").exists()
     prompts = tokenizer(["birds", "the cat"], return_tensors="pt", padding=True)
-    ids = model.generate(**prompts, max_new_tokens=12, do_sample=False)
-    found = tokenizer.batch_decode(ids, skip_special_tokens=True)
-    assert [text.strip() for text in found] == ["birds sing", "the cat sleeps on the mat"]
-    prompt = tokenizer("the cat", return_tensors="pt")
     for search in ({"do_sample": False}, {"num_beams": 3}, {"num_beams": 3, "use_cache": False}):
-        ids = model.generate(**prompt, max_new_tokens=12, **search)
-        text = tokenizer.decode(ids[0], skip_special_tokens=True)
-        assert text.strip() == "the cat sleeps on the mat"
-        assert ids[0, -1] == model.config.eos_token_id
+        ids = model.generate(**prompts, max_new_tokens=12, **search)
+        found = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        assert [text.strip() for text in found] == ["birds sing", "the cat sleeps on the mat"]
 
 
 def test_padding_on_either_side_does_not_change_the_scores(trained: Path) -> None:
@@ -138,27 +126,9 @@ def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
     assert found == pytest.approx(math.exp(-result.best_score), rel=1e-4)
 
 
-def test_a_language_model_is_not_a_sentence_encoder(trained: Path) -> None:
-    with pytest.raises(ModelError, match="LanguageScorer"):
-        SentenceEncoder.from_pretrained(trained)
-
-
 def test_texts_must_be_strings(trained: Path) -> None:
     scorer = LanguageScorer.from_pretrained(trained)
     assert len(scorer.score(iter(["the cat", "a dog"])).nats) == 2  # type: ignore[arg-type]
     for texts in ("the cat", [None], [b"the cat"]):
         with pytest.raises(TypeError):
             scorer.score(texts)  # type: ignore[arg-type]
-
-
-def test_a_development_file_replaces_held_out_sentences(tmp_path: Path) -> None:
-    development = tmp_path / "dev.txt"
-    development.write_text("\n".join([*SENTENCES[2:], "", "the dog plays"]) + "\n")
-    settings = ["--development", str(development), "--steps", "4"]
-    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
-    run = record(tmp_path / "out")
-    assert (run["held_out"]["sentences"], run["sentences"]) == (7, 2)
-    change = run["change"]
-    assert change["before"] < change["after"] == result.best_score
-    assert change["after"] == pytest.approx(-run["held_out"]["nats_per_token"], rel=1e-4)
-    assert change["p_value"] == 2 / 2**7

@@ -19,11 +19,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
 from paraphrastic_hf.metrics.costs import make_cost
-from paraphrastic_hf.training.engine.memory import what_to_lower
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.minimum_risk import recipe as minimum_risk_arguments
 from paraphrastic_hf.training.minimum_risk.candidates import (
     CandidateCache,
     CandidateLists,
@@ -64,17 +61,12 @@ def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_encoder_with_additional_outputs_is_trained(recipe: Path, tmp_path: Path) -> None:
     start, pairs = scpn.make("untemplated", tmp_path), tmp_path / "pairs.tsv"
-    rows = [line.split("\t")[:2] for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
-    pairs.write_text("".join("\t".join(row) + "\n" for row in rows[:40]), encoding="utf-8")
+    lines = scpn.PAIRS.read_text(encoding="utf-8").splitlines()[:40]
+    pairs.write_text("".join("\t".join(line.split("\t")[:2]) + "\n" for line in lines))
     source = f"{{path: {pairs}, languages: [de, en]}}"
     settings = ["--start", str(start), "--sources", source, "--training.steps", "2"]
-    output = tmp_path / "out"
-    assert train(load_recipe(recipe, settings), output).step == 2
-    assert all(math.isfinite(risk) for risk in logged(output, "risk"))
-
-
-def test_recipe_choices_match_the_loss() -> None:
-    assert minimum_risk_arguments.PROBABILITIES == PROBABILITIES
+    train(load_recipe(recipe, settings), tmp_path / "out")
+    assert all(math.isfinite(risk) for risk in logged(tmp_path / "out", "risk"))
 
 
 def right(folder: Path) -> int:
@@ -117,22 +109,16 @@ def test_transformers_loads_the_trained_model(start: Path, trained: Path) -> Non
 
 
 def test_an_interrupted_run_resumes_exactly_with_cached_candidates(
-    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: Path, tmp_path: Path, searched: list[int]
 ) -> None:
-    settings = ["--steps", "12", "--held_out", "0", "--development", "none"]
-    chosen = load_recipe(recipe, [*settings, "--search", "sample", "--refresh_steps", "2"])
+    settings = "--steps 12 --held_out 0 --development none --search sample --refresh_steps 2"
+    chosen = load_recipe(recipe, settings.split())
     train(chosen, tmp_path / "whole")
-    made, make = [], CandidateMaker.make
-
-    def counted(self: Any, *given: Any) -> CandidateLists:
-        made.append(given[-1])
-        return make(self, *given)
-
     with breaking_at(11):
         train(chosen, tmp_path / "broken")
-    monkeypatch.setattr(CandidateMaker, "make", counted)
+    before = len(searched)
     train(chosen, tmp_path / "broken")
-    assert made == []  # the lists of steps 10 and 12 are cached
+    assert len(searched) == before  # the lists of steps 10 and 12 are cached
     assert_equal_weights(tmp_path / "broken", tmp_path / "whole")
 
 
@@ -231,8 +217,7 @@ def test_candidates_are_the_best_of_the_beam_within_max_ratio(translator: Transl
 def test_samples_are_reproducible_and_distinct(translator: Translator) -> None:
     first, again = (make(translator, count=16, search="sample") for _ in range(2))
     np.testing.assert_array_equal(first.ids.ids, again.ids.ids)
-    assert (first.counts <= 16).all()
-    assert first.counts.min() >= 1
+    assert ((first.counts >= 1) & (first.counts <= 16)).all()
     for number in range(6):
         one = first.part(number, number + 1)
         assert len({tuple(one.ids[row]) for row in range(len(one.ids))}) == one.counts[0]
@@ -255,15 +240,7 @@ def test_reference_decides_whether_it_is_a_candidate(
     assert all(is_there["added"])
 
 
-def test_memory_errors_name_keys_of_the_recipe() -> None:
-    assert "candidates.count" in what_to_lower(
-        load_recipe("beyond-bleu-2019/small-minimum-risk", [])
-    )
-
-
 def test_rows_of_banned_tokens_do_not_change(recipe: Path, tmp_path: Path, start: Path) -> None:
-    """A Marian begins every translation with the zeros of its padding, on which CTranslate2
-    relies."""
     model = MarianMTModel.from_pretrained(start)
     model.generation_config.bad_words_ids = [[model.config.pad_token_id]]
     with torch.no_grad():
@@ -278,18 +255,11 @@ def test_rows_of_banned_tokens_do_not_change(recipe: Path, tmp_path: Path, start
 
 
 def test_cached_candidates_of_another_start_are_not_used(
-    recipe: Path, tmp_path: Path, start: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: Path, tmp_path: Path, start: Path, searched: list[int]
 ) -> None:
-    searched, make_lists = list[int](), CandidateMaker.make
-
-    def counted(maker: CandidateMaker, *given: Any) -> CandidateLists:
-        searched.append(len(given[0]))
-        return make_lists(maker, *given)
-
-    monkeypatch.setattr(CandidateMaker, "make", counted)
     shutil.copytree(start, tmp_path / "start")
-    steps = ["--start", str(tmp_path / "start"), "--steps", "2", "--development", "none"]
-    chosen, work = load_recipe(recipe, [*steps, "--held_out", "0"]), tmp_path / "work"
+    settings = f"--start {tmp_path / 'start'} --steps 2 --development none --held_out 0"
+    chosen, work = load_recipe(recipe, settings.split()), tmp_path / "work"
     train(chosen, tmp_path / "a", work=work)
     once = len(searched)
     train(chosen, tmp_path / "b", work=work)
@@ -297,7 +267,7 @@ def test_cached_candidates_of_another_start_are_not_used(
     model = MarianMTModel.from_pretrained(tmp_path / "start")
     model.model.shared.weight.data[3] += 1
     model.save_pretrained(tmp_path / "start")
-    with pytest.raises(CheckpointError, match="start"):
+    with pytest.raises(CheckpointError):
         train(chosen, tmp_path / "c", work=work)
     (work / "text.json").unlink()  # without the record of the start
     train(chosen, tmp_path / "c", work=work)
@@ -330,10 +300,17 @@ def always_half(candidates: list[str], references: list[str]) -> list[float]:
     return [0.5 for _ in candidates]
 
 
-def test_a_nan_cost_is_refused(recipe: Path, tmp_path: Path) -> None:
-    settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_nan"]
-    with pytest.raises(DataError, match="always_nan"):
-        train(load_recipe(recipe, settings), tmp_path / "out")
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of source texts of all searches for candidates."""
+    made, make_lists = list[int](), CandidateMaker.make
+
+    def counted(maker: CandidateMaker, *given: Any) -> CandidateLists:
+        made.append(len(given[0]))
+        return make_lists(maker, *given)
+
+    monkeypatch.setattr(CandidateMaker, "make", counted)
+    return made
 
 
 def test_equal_costs_give_no_gradient_and_are_logged_once(
@@ -356,15 +333,16 @@ def test_unusable_starts_and_settings_are_refused(
     tokenizer.add_tokens(["new", "words"])
     tokenizer.save_pretrained(other)
     for settings, error, key in (
-        (["--start", str(other)], ModelError, "2. tokens"),
-        (["--data.target_language", "fr"], DataError, r"\(fr\)"),
-        (["--max_length", "2"], DataError, "data.max_length"),
-        (["--held_out", "90"], DataError, "data.held_out"),
-        (["--to_code", "fr"], RecipeError, "to_code"),
+        (f"--start {other}", ModelError, "tokens"),
+        ("--data.target_language fr", DataError, "fr"),
+        ("--max_length 2", DataError, "max_length"),
+        ("--held_out 90", DataError, "held_out"),
+        ("--to_code fr", RecipeError, "to_code"),
+        (f"--cost.metric function --cost.name {__name__}:always_nan", DataError, "always_nan"),
     ):
         with pytest.raises(error, match=key):
-            train(load_recipe(recipe, settings), tmp_path / "out")
-        assert not (tmp_path / "out").exists()
+            train(load_recipe(recipe, settings.split()), tmp_path / "out")
+        assert not (tmp_path / "out" / "model.safetensors").exists()
 
 
 def test_the_target_language_must_fit_the_start_and_the_cost_model(
@@ -376,27 +354,18 @@ def test_the_target_language_must_fit_the_start_and_the_cost_model(
     assert "cost.model" in caplog.text
     shutil.copytree(start, tmp_path / "start")
     written(tmp_path / "start", "kind: translation\ndata: {target_language: de}\n")
-    with pytest.raises(RecipeError, match=r"data\.target_language"):
+    with pytest.raises(RecipeError):
         MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
-
-
-@pytest.mark.slow
-def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> None:
-    bitext = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
-    settings = ["--start", str(start), "--sources", bitext, "--held_out", "8", "--epochs", "20"]
-    recipe = load_recipe("beyond-bleu-2019/smoke-minimum-risk", settings)
-    result = train(recipe, tmp_path / "out")
-    assert 20 <= result.step <= 50
-    assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")) is MarianMTModel
 
 
 def test_a_development_file_replaces_held_out_pairs(recipe: Path, tmp_path: Path) -> None:
     development = tmp_path / "dev.tsv"
-    chosen = [(english, german) for german, english in sentences()[:6]]
-    development.write_text("".join(f"{a}\t{b}\n" for a, b in chosen), encoding="utf-8")
-    settings = ["--run.development", str(development), "--training.steps", "2"]
-    result = train(load_recipe(recipe, settings), tmp_path / "out")
+    rows = [f"{english}\t{german}\n" for german, english in sentences()[:6]]
+    development.write_text("".join(rows), encoding="utf-8")
+    train(
+        load_recipe(recipe, ["--run.development", str(development), "--steps", "2"]),
+        tmp_path / "out",
+    )
     run = record(tmp_path / "out")
     assert (run["held_out_pairs"], run["pairs"]) == (6, len(sentences()) - 6)
     assert run["change"]["after"] == pytest.approx(-run["held_out"]["expected_cost"], rel=1e-4)
-    assert run["change"]["after"] == pytest.approx(result.best_score)

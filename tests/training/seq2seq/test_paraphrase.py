@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -34,26 +35,19 @@ def write_rows(path: Path, rows: list[tuple[str, ...]]) -> Path:
     return path
 
 
-def prepared(folder: Path, *options: str) -> tuple[Paraphrasing, Path]:
-    recipe = load_recipe(
-        scpn.write_recipe(folder), ["--held_out", "0", "--development", "none", *options]
-    )
-    kind = Paraphrasing(recipe, Context())
+def prepared(folder: Path, *options: str, **context: Any) -> tuple[Paraphrasing, Path]:
+    folder.mkdir(exist_ok=True)
+    settings = ["--held_out", "0", "--development", "none", *options]
+    kind = Paraphrasing(load_recipe(scpn.write_recipe(folder), settings), Context(**context))
     kind.prepare(folder / "work")
     return kind, folder / "work"
 
 
+QUICK, SLOW = ("scpn", "bart"), pytest.mark.slow
+
+
 @pytest.mark.parametrize(
-    "kind",
-    [
-        "scpn",
-        "bart",
-        *(
-            pytest.param(kind, marks=pytest.mark.slow)
-            for kind in scpn.KINDS
-            if kind not in ("scpn", "bart")
-        ),
-    ],
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=SLOW) for kind in scpn.KINDS]
 )
 def test_every_kind_trains_and_loads_in_transformers(kind: str, tmp_path: Path) -> None:
     folder = scpn.make(kind, tmp_path)
@@ -99,23 +93,21 @@ def test_pairs_without_different_trees_are_left_out(
         ["she drove home .", "home is where she drove", second],
         ["home is where she drove", "she drove home .", first],
     ]
-    with pytest.raises(DataError, match="pair 3"):
+    with pytest.raises(DataError):
         prepared(tmp_path / "..", "--sources", f"[{path}]", "--bad_rows", "refuse")
-
-
-def test_equal_parses_and_one_direction_are_options(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "pairs.tsv", ROWS)
     options = ["--differing", "false", "--both_directions", "false"]
-    kind, work = prepared(tmp_path, "--sources", f"[{path}]", *options)
+    kind, work = prepared(tmp_path / "more", "--sources", f"[{path}]", *options)
     kind.build(work)
     assert len(kind.kept) == 2
     assert (kind.kept[:, 1] % 2 == 1).all()  # the second sentence is written
+    with pytest.raises(RecipeError):
+        prepared(tmp_path, "--sources", f"[{{path: {path}, beside: {{score: 3}}}}]")
 
 
 def test_a_paraphraser_needs_no_parses(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "pairs.tsv", [row[:2] for row in ROWS])
     plain = [*scpn.KINDS["paraphraser"], "--sources", f"[{path}]"]
-    with pytest.raises(DataError, match="'3'"):
+    with pytest.raises(DataError):
         prepared(tmp_path, *plain, "--differing", "true")
     kind, work = prepared(tmp_path, *plain, "--differing", "false")
     kind.build(work)
@@ -142,15 +134,8 @@ def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
     kind, work = prepared(tmp_path, "--sources", f"[{tmp_path / 'pairs.parquet'}]")
     kind.build(work)
     assert len(kind.kept) == 2
-    given = Paraphrasing(
-        load_recipe(
-            scpn.write_recipe(tmp_path),
-            ["--sources", "[]", "--held_out", "0", "--development", "none"],
-        ),
-        Context(datasets=[rows]),
-    )
-    given.prepare(tmp_path / "again")
-    given.build(tmp_path / "again")
+    given, work = prepared(tmp_path / "again", "--sources", "[]", datasets=[rows])
+    given.build(work)
     assert np.array_equal(given.kept, kind.kept)
 
 
@@ -160,24 +145,3 @@ def test_stock_models_read_sentence_and_template_within_their_limit(tmp_path: Pa
     assert most_tokens(recipe) == (70, 20)
     plain = load_recipe(tmp_path / "recipe.yaml", [*options, "--model.template", "none"])
     assert most_tokens(plain) == (20, 20)
-
-
-def test_beside_must_name_the_trees(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "pairs.tsv", ROWS)
-    with pytest.raises(RecipeError, match="tree1"):
-        prepared(tmp_path, "--sources", f"[{{path: {path}, beside: {{score: 3}}}}]")
-
-
-def test_a_development_file_replaces_held_out_pairs(tmp_path: Path) -> None:
-    rows = [(f"she drove {n} .", f"{n} is home .", FIRST, SECOND) for n in "abcdef"]
-    development, sources = (
-        write_rows(tmp_path / name, chosen)
-        for name, chosen in (("dev.tsv", rows[:2]), ("train.tsv", rows))
-    )
-    kind, work = prepared(
-        tmp_path, "--sources", str(sources), "--run.development", str(development)
-    )
-    kind.build(work)
-    texts = {kind.tokenizer.decode(kind.corpus.sentences[n].tolist()) for n in kind.held_out.flat}
-    assert texts == {text for row in rows[:2] for text in row[:2]}
-    assert len(kind.held_out) // 2 == len(kind.kept) // 4 == 1 + kind.recipe.data.both_directions

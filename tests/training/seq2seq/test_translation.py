@@ -14,12 +14,12 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.models.seq2seq.stock import TrainedMarian, marian_config
-from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.checkpoint import load_average, save_checkpoint, weights_of
-from paraphrastic_hf.training.kinds import Context, load_recipe
+from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
 from paraphrastic_hf.training.translation.job import Translation
-from tests.training.runs import BITEXT, card, log, logged, record, train, written
+from tests.training import runs
+from tests.training.runs import BITEXT, card, log, logged, record, train
 
 SMALL = f"""
 kind: translation
@@ -33,14 +33,16 @@ training:
   {{epochs: 90, batch_tokens: 200, learning_rate: 1.e-2, schedule: constant, warmup_steps: 10}}
 run: {{log_every: 10, development: none}}
 """
+RISK = f"""
+kind: minimum_risk
+start: absent
+data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], target_language: en, held_out: 4}}
+candidates: {{count: 2}}
+cost: {{metric: bleu}}
+training: {{epochs: 1, steps: 2}}
+"""
 MARIAN = ["--model.kind", "marian", "--heads", "2"]
-
-
 PAIRS = [line.split("\t") for line in BITEXT.read_text(encoding="utf-8").splitlines()]
-
-
-def write_recipe(folder: Path) -> Path:
-    return written(folder, SMALL)
 
 
 @pytest.fixture(
@@ -49,8 +51,7 @@ def write_recipe(folder: Path) -> Path:
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(request.param)
     options = MARIAN if request.param == "marian" else []
-    train(load_recipe(write_recipe(folder), options), folder / "out")
-    return folder / "out"
+    return runs.trained(folder, SMALL, *options)
 
 
 def test_it_memorizes_its_pairs(trained: Path) -> None:
@@ -62,20 +63,14 @@ def test_it_memorizes_its_pairs(trained: Path) -> None:
 
 
 def test_minimum_risk_trains_only_saved_parameters(trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "risk.yaml").write_text(
-        f"kind: minimum_risk\nstart: {trained}\n"
-        f"data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], "
-        "target_language: en, held_out: 4}\n"
-        "candidates: {count: 2}\ncost: {metric: bleu}\ntraining: {epochs: 1, steps: 2}\n",
-        encoding="utf-8",
-    )
-    kind = MinimumRisk(load_recipe(tmp_path / "risk.yaml"), Context(None, [], False))
+    recipe = runs.recipe_of(tmp_path, RISK, "--start", str(trained))
+    kind = MinimumRisk(recipe, Context(None, [], False))
     kind.prepare(tmp_path / "work")
     model = kind.build(tmp_path / "work")
     names = {name for name, each in model.named_parameters() if each.requires_grad}
     assert names
     assert names <= set(load_file(trained / "model.safetensors"))
-    train(load_recipe(tmp_path / "risk.yaml"), tmp_path / "out")
+    train(recipe, tmp_path / "out")
 
 
 def test_transformers_loads_it_and_generates(trained: Path) -> None:
@@ -95,8 +90,8 @@ def test_transformers_loads_it_and_generates(trained: Path) -> None:
 @pytest.mark.parametrize("options", [[], MARIAN], ids=["gated_conv", "marian"])
 def test_bfloat16_learns_too(options: list[str], tmp_path: Path) -> None:
     options = [*options, "--training.precision", "bf16", "--epochs", "15", "--log_every", "5"]
-    train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
-    losses = logged(tmp_path / "out", "cross_entropy")
+    output = runs.trained(tmp_path, SMALL, *options)
+    losses = logged(output, "cross_entropy")
     assert losses[-1] < losses[0] / 2
 
 
@@ -137,15 +132,15 @@ HELD_OUT = ["--held_out", "6", "--run.development", "held_out"]
 @pytest.mark.slow
 def test_annealing_by_the_held_out_loss_ends_the_run(tmp_path: Path) -> None:
     options = [*HELD_OUT, "--anneal", "0.1", "--anneal_until", "0.0001", "--epochs", "200"]
-    train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
-    scores = logged(tmp_path / "out", "development")
+    output = runs.trained(tmp_path, SMALL, *options)
+    scores = logged(output, "development")
     best, falls = -math.inf, 0
     for score in scores:
         falls += score <= best
         best = max(best, score)
     assert falls == 3  # 1e-2, 1e-3, 1e-4, and then below
     assert scores[-1] <= best
-    run = record(tmp_path / "out")
+    run = record(output)
     assert run["progress"]["epoch"] == len(scores) < 200
     assert run["progress"]["best_score"] == best
     assert run["held_out"]["nats_per_token"] == pytest.approx(-best, abs=1e-6)
@@ -153,18 +148,9 @@ def test_annealing_by_the_held_out_loss_ends_the_run(tmp_path: Path) -> None:
 
 def test_anneal_from_lowers_the_rate_after_every_epoch(tmp_path: Path) -> None:
     options = ["--anneal", "0.1", "--anneal_from", "3", "--epochs", "50", "--log_every", "1"]
-    train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
-    assert logged(tmp_path / "out", "lr")[-1] == pytest.approx(1e-4)
-    assert max(logged(tmp_path / "out", "epoch")) == 4  # annealed after the third and the fourth
-
-
-def test_scores_do_not_lower_the_rate_before_anneal_from() -> None:
-    annealing = Annealing(factor=0.1, first=4, least=1e-3, rate=1.0)
-    shares = []
-    for epoch, score in enumerate([-2.0, -3.0, -4.0, -1.0, -2.0]):
-        annealing.observe(epoch, score)
-        shares.append(annealing.share)
-    assert shares == pytest.approx([1, 1, 1, 0.1, 0.01])
+    output = runs.trained(tmp_path, SMALL, *options)
+    assert logged(output, "lr")[-1] == pytest.approx(1e-4)
+    assert max(logged(output, "epoch")) == 4  # annealed after the third and the fourth
 
 
 def test_load_average_averages_the_last_checkpoints(tmp_path: Path) -> None:
@@ -189,9 +175,8 @@ def test_an_average_is_kept_unless_it_scores_worse(
     nats = itertools.count(1.0)
     monkeypatch.setattr(Translation, "nats", lambda *_: next(nats))
     average = ["--average", "2", "--keep_checkpoints", "2", "--checkpoint_every", "3"]
-    recipe = load_recipe(write_recipe(tmp_path), [*average, "--epochs", "4", *options])
-    train(recipe, tmp_path / "out")
-    run = record(tmp_path / "out")
+    output = runs.trained(tmp_path, SMALL, *average, "--epochs", "4", *options)
+    run = record(output)
     assert run["averaged_checkpoints"] == averaged
     if options == ["--held_out", "6"]:
         assert run["held_out"]["nats_per_token"] == 1.0
@@ -199,8 +184,8 @@ def test_an_average_is_kept_unless_it_scores_worse(
 
 def test_bleu_of_held_out_pairs_may_select_the_checkpoint(tmp_path: Path) -> None:
     options = ["--held_out", "6", "--run.development", "bleu", "--epochs", "3"]
-    train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
-    scored = log(tmp_path / "out", "development")
+    output = runs.trained(tmp_path, SMALL, *options)
+    scored = log(output, "development")
     assert len(scored) == 3
     assert all(0 <= line["development"] <= 100 and line["held_out"] < 0 for line in scored)
 
@@ -212,22 +197,8 @@ def test_several_source_languages_are_read_and_long_pairs_left_out(
     german = tmp_path / "de.tsv"
     german.write_text(f"ein Hund\ta dog\neine Katze\ta cat\n{'lang ' * 90}\tlong\n")
     sources = f"[{{path: {BITEXT}, languages: [en, fr]}}, {{path: {german}, languages: [de, en]}}]"
-    recipe = load_recipe(write_recipe(tmp_path), ["--sources", sources, "--epochs", "60"])
-    train(recipe, tmp_path / "out")
-    assert "data.max_length (60)" in caplog.text
-    translator = Translator.from_pretrained(tmp_path / "out")
+    output = runs.trained(tmp_path, SMALL, "--sources", sources, "--epochs", "60")
+    assert "data.max_length" in caplog.text
+    translator = Translator.from_pretrained(output)
     (best,) = translator.translate(["ein Hund"], beams=1)
     assert best[0].text == "a dog"
-
-
-def test_a_development_file_replaces_held_out_pairs(tmp_path: Path) -> None:
-    development = tmp_path / "dev.tsv"
-    rows = [*PAIRS[:6], ["good night", "bonne nuit"]]
-    development.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
-    options = ["--run.development", str(development), "--epochs", "2"]
-    result = train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
-    run = record(tmp_path / "out")
-    assert (run["held_out_pairs"], run["pairs"]) == (7, len(PAIRS) - 6)
-    assert run["change"]["before"] < run["change"]["after"] == result.best_score
-    assert run["change"]["after"] == pytest.approx(-run["held_out"]["nats_per_token"], rel=1e-4)
-    assert 2 / 2**7 <= run["change"]["p_value"] <= 1

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.supervised.parsing import Parsing
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
+from tests.training import runs
 from tests.training.runs import card, record, train
 
 DOCUMENTS = {
@@ -31,13 +32,15 @@ run: {checkpoint_every: 1000}
 """
 
 
+def recipe_of(folder: Path, *overrides: str, text: str = RECIPE) -> SupervisedRecipe:
+    return cast(SupervisedRecipe, runs.recipe_of(folder, text, *overrides))
+
+
 def sentence(random: np.random.Generator) -> str:
-    """Return a tree of subject, verb and object, where the object may contain a prepositional
-    phrase."""
+    """Return a tree whose object may contain a prepositional phrase."""
 
     def noun() -> str:
-        stem = "".join(random.choice(list("bdglmn"), 3))
-        return f"(NP-SBJ (DT the) (NN {stem}))"
+        return f"(NP-SBJ (DT the) (NN {''.join(random.choice(list('bdglmn'), 3))}))"
 
     inner = noun()
     if random.random() < 0.5:
@@ -61,12 +64,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def recipe_of(folder: Path, *overrides: str, text: str = RECIPE) -> SupervisedRecipe:
-    path = folder / "recipe.yaml"
-    path.write_text(text, encoding="utf-8")
-    return read_recipe(SupervisedRecipe, path, overrides)
-
-
 @pytest.mark.slow
 def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
     result = train(recipe_of(tmp_path), tmp_path / "out", data_root=data)
@@ -79,8 +76,7 @@ def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
     assert str(parsed.tree) == (
         "(ROOT (S (NP (DT the) (NN bag)) (VP (VBD saw) (NP (DT the) (NN dog))) (. .)))"
     )
-    shown = card(tmp_path / "out")
-    assert "SentenceParser.from_pretrained(model).parse" in shown
+    assert "SentenceParser.from_pretrained(model).parse" in card(tmp_path / "out")
 
 
 def test_parts_are_concatenated_with_the_start(data: Path, tmp_path: Path) -> None:
@@ -117,15 +113,3 @@ def test_batches_have_sentences_of_similar_length(data: Path, tmp_path: Path) ->
     assert (np.ptp(lengths, axis=1) == 0).sum() >= 11
     assert len(set(lengths[:, 0])) == 2
     assert (np.diff(lengths[:, 0]) < 0).any()  # batches are in random order
-
-
-def test_a_development_file_replaces_the_validation_split(data: Path, tmp_path: Path) -> None:
-    random = np.random.default_rng(9)
-    development = tmp_path / "dev.txt"
-    development.write_text("".join(f"{sentence(random)}\n" for _ in range(12)), encoding="utf-8")
-    recipe = recipe_of(tmp_path, "--development", str(development), "--epochs", "2")
-    result = train(recipe, tmp_path / "out", data_root=data)
-    found = record(tmp_path / "out")
-    assert found["examples"] == {"train": 120, "validation": 12, "test": 20}
-    assert found["change"]["before"] < found["change"]["after"] == result.best_score
-    assert found["change"]["p_value"] == 2 / 2**12

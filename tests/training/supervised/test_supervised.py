@@ -123,11 +123,12 @@ def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
 
 
 def test_the_saved_model_gives_the_recorded_scores(data: Path, tmp_path: Path) -> None:
-    run(tmp_path, data, "--epochs", "8", "--task.max_length", "5")  # every text is longer
+    out = run(tmp_path, data, "--epochs", "8", "--task.max_length", "5")  # every text is longer
     first, second = ["the cat is", "the dog is"], ["here is the", "a cup"]
-    ours = SentencePredictor.from_pretrained(tmp_path / "out").predict(first, second)
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
-    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "out")
+    predictor = SentencePredictor.from_pretrained(out)
+    ours = predictor.predict(first, second)
+    tokenizer = AutoTokenizer.from_pretrained(out)
+    model = AutoModelForSequenceClassification.from_pretrained(out)
     found = model(**tokenizer(first, second, padding=True, return_tensors="pt")).logits[:, 0]
     np.testing.assert_allclose(found.detach().numpy(), ours, atol=1e-5)
     scorer = pipeline("text-classification", model=model, tokenizer=tokenizer)
@@ -135,13 +136,10 @@ def test_the_saved_model_gives_the_recorded_scores(data: Path, tmp_path: Path) -
     np.testing.assert_allclose([row["score"] for row in scorer(rows)], ours, atol=1e-5)
     lines = (data / "sick2014" / "SICK_test_annotated.txt").read_text().splitlines()[1:]
     test = [line.split("\t") for line in lines]
-    guesses = SentencePredictor.from_pretrained(tmp_path / "out").predict(
-        [row[1] for row in test], [row[2] for row in test]
-    )
-    gold = [float(row[3]) for row in test]
-    scores = record(tmp_path / "out")["test"]
+    guesses = np.array(predictor.predict([row[1] for row in test], [row[2] for row in test]))
+    gold, scores = np.array([float(row[3]) for row in test]), record(out)["test"]
     assert np.corrcoef(guesses, gold)[0, 1] * 100 == pytest.approx(scores["pearson"], abs=1e-3)
-    assert np.square(guesses - np.array(gold)).mean() == pytest.approx(scores["mse"], rel=1e-4)
+    assert np.square(guesses - gold).mean() == pytest.approx(scores["mse"], rel=1e-4)
 
 
 def moved(before: Path, after: Path) -> dict[str, float]:
@@ -154,46 +152,38 @@ def moved(before: Path, after: Path) -> dict[str, float]:
 def test_only_frozen_parameters_do_not_change(
     freeze: str, start: Path, data: Path, tmp_path: Path
 ) -> None:
-    recipe = recipe_from(tmp_path, STARTED, "--freeze", freeze, start=start)
-    train(recipe, tmp_path / "out", data_root=data)
+    options = ["--freeze", freeze, "--word_dropout", "0.25"]
+    train(recipe_from(tmp_path, STARTED, *options, start=start), tmp_path / "out", data_root=data)
     distance = moved(start, tmp_path / "out")
     table = distance.pop("embedding.weight")
     assert (table == 0) == (freeze != "none")
     assert (max(distance.values()) == 0) == (freeze == "encoder")
     assert weights(tmp_path / "out")["head.hidden.weight"].abs().max() > 0
+    ours = SentencePredictor.from_pretrained(tmp_path / "out")
+    assert ours.tokenizer.tokens() == SentenceEncoder.from_pretrained(start).tokenizer.tokens()
+    assert ours.model.config.encoder["word_dropout"] == 0.25
+    assert str(start) not in (tmp_path / "out" / "config.json").read_text()
 
 
-@pytest.mark.parametrize(("key", "is_table"), [("lambda_w", True), ("lambda_c", False)])
+@pytest.mark.parametrize("key", ["lambda_w", "lambda_c"])
 def test_penalties_keep_the_encoder_near_its_start(
-    key: str, is_table: bool, start: Path, data: Path, tmp_path: Path
+    key: str, start: Path, data: Path, tmp_path: Path
 ) -> None:
-    for name, value in (("free", "0"), ("held", "10")):
+    for value in ("0", "10"):
         recipe = recipe_from(tmp_path, STARTED, f"--{key}", value, start=start)
-        train(recipe, tmp_path / name, data_root=data)
-    free, held = (moved(start, tmp_path / name) for name in ("free", "held"))
+        train(recipe, tmp_path / value, data_root=data)
+    free, held = (moved(start, tmp_path / value) for value in ("0", "10"))
     for parameter, distance in free.items():
-        if (parameter == "embedding.weight") == is_table and distance > 0:
+        if (parameter == "embedding.weight") == (key == "lambda_w") and distance > 0:
             assert held[parameter] < 0.2 * distance, parameter
 
 
 def test_the_head_is_regularized_toward_zero(data: Path, tmp_path: Path) -> None:
-    for name, value in (("free", "0"), ("held", "1")):
+    for value in ("0", "1"):
         recipe = small(tmp_path, "--lambda_s", value, "--epochs", "5")
-        train(recipe, tmp_path / name, data_root=data)
-    free, held = (weights(tmp_path / name)["head.output.weight"] for name in ("free", "held"))
+        train(recipe, tmp_path / value, data_root=data)
+    free, held = (weights(tmp_path / value)["head.output.weight"] for value in ("0", "1"))
     assert held.norm() < 0.3 * free.norm()
-
-
-def test_the_recipe_sets_the_dropout_of_a_start(start: Path, data: Path, tmp_path: Path) -> None:
-    recipe = recipe_from(tmp_path, STARTED, "--word_dropout", "0.25", start=start)
-    train(recipe, tmp_path / "out", data_root=data)
-    ours, theirs = (
-        SentencePredictor.from_pretrained(tmp_path / "out"),
-        SentenceEncoder.from_pretrained(start),
-    )
-    assert ours.tokenizer.tokens() == theirs.tokenizer.tokens()
-    assert ours.model.config.encoder["word_dropout"] == 0.25
-    assert str(start) not in (tmp_path / "out" / "config.json").read_text()
 
 
 @pytest.mark.slow
@@ -223,82 +213,33 @@ def test_a_cnn_learns_over_fixed_vectors(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_supervised_model_is_not_an_encoder(start: Path, data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="SentencePredictor"):
+    with pytest.raises(ModelError):
         SentenceEncoder.from_pretrained(run(tmp_path, data, "--epochs", "1"))
-    with pytest.raises(ModelError, match="SentenceEncoder"):
+    with pytest.raises(ModelError):
         SentencePredictor.from_pretrained(start)
 
 
 def test_the_command_line_trains_predicts_and_refuses_another_recipe(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small(tmp_path)
+    small(tmp_path, kind="entailment", dataset="sick_e")
+    out, pairs = tmp_path / "out", tmp_path / "pairs.tsv"
     command = ["train", str(tmp_path / "recipe.yaml"), "--data", str(data), "--quiet"]
-    command += ["--output", str(tmp_path / "out"), "--epochs"]
-    assert main([*command, "1"]) == 0
-    found = record(tmp_path / "out")
-    assert f"{found['test']['pearson']:.2f}" in capsys.readouterr().out
-    (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\na dog\ta lamp\n", encoding="utf-8")
-    assert main(["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]) == 0
-    shown = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    ours = SentencePredictor.from_pretrained(tmp_path / "out")
-    expected = ours.predict(["a cat", "a dog"], ["the cat", "a lamp"])
-    assert shown == [
-        [f"{expected[0]:.4f}", "a cat", "the cat"],
-        [f"{expected[1]:.4f}", "a dog", "a lamp"],
-    ]
-    for line in ("a cat and nothing", "7\ta cat\tthe cat"):
-        (tmp_path / "pairs.tsv").write_text(f"a\tb\n{line}\n", encoding="utf-8")
-        command_line = ["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]
-        assert main([*command_line, "--bad-lines", "refuse"]) == 2
-        assert "pairs.tsv:2" in capsys.readouterr().err
-    assert main([*command, "1", "--seed", "2"]) == 2
-    assert "seed: 2" in capsys.readouterr().err
-
-
-def test_predictions_are_label_names_and_nan_for_blank_texts(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(tmp_path, data, "--epochs", "1", kind="entailment", dataset="sick_e")
-    (tmp_path / "pairs.tsv").write_text(
-        "a cat\tthe cat\n\na dog\ta lamp\na\t \n\ta\n", encoding="utf-8"
+    command += ["--output", str(out), "--epochs", "1"]
+    assert main(command) == 0
+    assert f"{record(out)['test']['accuracy']:.2f}" in capsys.readouterr().out
+    pairs.write_text("a cat\tthe cat\n\na dog\ta lamp\na\t \n\ta\n", encoding="utf-8")
+    assert main(["predict", str(out), str(pairs)]) == 0
+    shown, said = capsys.readouterr()
+    found = SentencePredictor.from_pretrained(out).predict(
+        ["a cat", "a dog"], ["the cat", "a lamp"]
     )
-    assert main(["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]) == 0
-    out, err = capsys.readouterr()
-    labels = [line.partition("\t")[0] for line in out.splitlines()]
-    assert {labels[0], labels[2]} <= {"entailment", "neutral", "contradiction"}
-    assert labels[1] == labels[3] == labels[4] == "nan"
-    assert "(2)" in err
-
-
-@pytest.mark.slow
-def test_vectors_may_be_a_packaged_model(data: Path, tmp_path: Path) -> None:
-    options = ["--vectors", "english", "--hidden_size", "512", "--epochs", "1"]
-    recipe = small(tmp_path, *options, model="averaging")
-    result = train(recipe, tmp_path / "out", data_root=data)
-    assert result.best_score is not None
-
-
-OWN = {
-    "relatedness": ("sick", "the {0} is here .\there is the {0} .\t5\nthe {0}\ta {1}\t1.5\n"),
-    "entailment": ("sick_e", "neutral\tthe {0} is here .\there is the {1} .\n"),
-    "sentiment": (SST, "positive\tis a {0} so\nnegative\tis a {1} so\n"),
-}
-
-
-@pytest.mark.parametrize("kind", OWN)
-def test_a_development_file_replaces_the_validation_split(
-    kind: str, data: Path, tmp_path: Path
-) -> None:
-    dataset, rows = OWN[kind]
-    path = tmp_path / "dev.tsv"
-    text = "".join(rows.format(*pair) for pair in zip(ANIMALS, THINGS, strict=True))
-    path.write_text(text, encoding="utf-8")
-    options = ["--development", str(path), "--epochs", "6"]
-    recipe = small(tmp_path, *options, kind=kind, dataset=dataset, model="averaging")
-    result = train(recipe, tmp_path / "out", data_root=data)
-    found = record(tmp_path / "out")
-    assert found["examples"]["validation"] == text.count("\n")
-    assert found["change"]["after"] == pytest.approx(result.best_score)
-    if kind != "entailment":  # of four rows
-        assert 0 < found["change"]["p_value"] <= 1
+    labels = [line.partition("\t")[0] for line in shown.splitlines()]
+    assert labels == [found[0], "nan", found[1], "nan", "nan"]
+    assert "(2)" in said
+    for line in ("a cat and nothing", "7\ta cat\tthe cat"):
+        pairs.write_text(f"a\tb\n{line}\n", encoding="utf-8")
+        assert main(["predict", str(out), str(pairs), "--bad-lines", "refuse"]) == 2
+        assert "pairs.tsv:2" in capsys.readouterr().err
+    assert main([*command, "--seed", "2"]) == 2
+    assert "seed: 2" in capsys.readouterr().err
