@@ -10,8 +10,8 @@ from scipy import stats
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.evaluation.suites.metrics_on_sts import MEANS, sts_correlations
 from paraphrastic_hf.evaluation.suites.sts import YEARS
+from paraphrastic_hf.evaluation.suites.translation import MEANS, sts_correlations
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 

@@ -40,4 +40,4 @@ def test_the_three_averages_of_a_year() -> None:
     assert weighted_mean_of(rows, "pearson", "2012") == pytest.approx((4 * x + 2 * y) / 6)
     assert mean_of(rows, "pearson") == mean_of(rows, "pearson", "2012")
     cosines = [np.cos(ANGLES[letter]) for letter in "abcdac"]
-    assert year.all_pearson == pytest.approx(100 * np.corrcoef(cosines, [4, 3, 2, 1, 0, 5])[0, 1])
+    assert year.pearson == pytest.approx(100 * np.corrcoef(cosines, [4, 3, 2, 1, 0, 5])[0, 1])

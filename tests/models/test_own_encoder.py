@@ -17,8 +17,7 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING
 
 from paraphrastic_hf import SentenceEncoder, evaluate_pairs, load_recipe, register_encoder
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
-from paraphrastic_hf.config.recipe import CODE
+from paraphrastic_hf.config.recipe import CODE, ENCODER_KINDS
 from paraphrastic_hf.errors import ModelError, RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,8 +17,7 @@ from paraphrastic_hf.io.plots import COLORS, new_figure, style
 TOP = 5.0  # highest gold score
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """A sentence pair with its human score and the scores of two encoders, 0 to 5."""
 
     dataset: str
@@ -87,7 +85,7 @@ def errors(
                 [summary],
             ),
             *(
-                Table(f"kind-{number}", title, columns, [_row(pair) for pair in pairs])
+                Table(f"kind-{number}", title, columns, [list(pair) for pair in pairs])
                 for number, (title, pairs) in enumerate(kinds.items(), 1)
             ),
         ],
@@ -100,10 +98,6 @@ def errors(
         ],
         {"models": list(names), "count": count},
     )
-
-
-def _row(pair: Judged) -> list[Cell]:
-    return [pair.dataset, pair.first, pair.second, pair.gold, pair.one, pair.other]
 
 
 def _figure(leads: Sequence[float], names: tuple[str, str]) -> Figure:

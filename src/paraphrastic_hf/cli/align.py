@@ -39,34 +39,28 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    option = parser.add_argument
-    option("model", help=MODEL)
-    option("source", help="file with one sentence per line, in document order, or -")
-    option("target", help="file of the translation, in the same format, or -")
-    option("--output", default="-", metavar="FILE", help="file to write (default: print)")
-    option("--format", choices=FORMATS, default="tsv", help="format of the output (default: tsv)")
-    option(
+    parser.option("model", MODEL)
+    parser.option("source", "file with one sentence per line, in document order, or -")
+    parser.option("target", "file of the translation, in the same format, or -")
+    parser.option("--output FILE", "file to write (default: print)", default="-")
+    parser.option("--format", "format of the output (default: tsv)", default="tsv", choices=FORMATS)
+    parser.option(
         "--threshold",
-        type=float,
+        "lowest cosine of a group that tsv and tmx keep, -1 to 1 (default: keep all)",
         default=-1.0,
-        help="lowest cosine of a group that tsv and tmx keep, -1 to 1 (default: keep all)",
     )
-    option(
-        "--max-sentences",
-        type=int,
+    parser.option(
+        "--max-sentences N",
+        "maximum number of sentences in a group, both sides together (default: %(default)s)",
         default=MAX_SENTENCES,
-        metavar="N",
-        help="maximum number of sentences in a group, both sides together (default: %(default)s)",
     )
-    option(
-        "--skip-cost",
-        type=float,
-        default=SKIP_COST,
-        metavar="COST",
-        help="cost of a sentence without a translation, where a random pair costs 1. Lower values "
+    parser.option(
+        "--skip-cost COST",
+        "cost of a sentence without a translation, where a random pair costs 1. Lower values "
         "leave out more sentences. 0 to 1,000 (default: %(default)s)",
+        default=SKIP_COST,
     )
-    option("--languages", nargs=2, metavar=("SRC", "TGT"), help="tmx: codes such as de en")
+    parser.option("--languages", "tmx: codes such as de en", nargs=2, metavar=("SRC", "TGT"))
     add_json_option(
         parser, "an object per group with score, source, target, source_lines and target_lines"
     )

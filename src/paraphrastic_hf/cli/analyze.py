@@ -18,8 +18,10 @@ from paraphrastic_hf.cli.shared.options import (
     add_data_option,
     data_errors,
     data_root,
+    evaluation_folder,
     shows_progress,
 )
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
@@ -38,9 +40,7 @@ examples:
   paraphrastic analyze norms runs/word --data DATA --output analysis"""
 
 
-class Argument(NamedTuple):
-    name: str
-    options: dict[str, Any]
+Argument = dict[str, Any]  # arguments of `Parser.option`
 
 
 class Kind(NamedTuple):
@@ -53,8 +53,8 @@ class Kind(NamedTuple):
 ANALYSES: dict[str, Kind] = {}
 
 
-def argument(name: str, help: str, **options: Any) -> Argument:
-    return Argument(name, {**options, "help": help})
+def argument(name: str, help: str, default: Any = None, **options: Any) -> Argument:
+    return {"name": name, "help": help, "default": default, **options}
 
 
 def kind(summary: str, examples: str, *arguments: Argument) -> Callable[[Any], Any]:
@@ -68,7 +68,7 @@ def kind(summary: str, examples: str, *arguments: Argument) -> Callable[[Any], A
     return register
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     for name, each in ANALYSES.items():
         added = kinds.add_parser(
@@ -77,14 +77,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
             description=f"{each.summary[0].upper()}{each.summary[1:]}.",
             epilog=f"examples:\n{each.examples}",
         )
-        added.add_argument(
-            "--output", required=True, metavar="DIR", help="folder for the tables and plots"
-        )
-        names = {each.name for each in each.arguments}
-        if "runs" not in names:
+        added.option("--output DIR", "folder for the tables and plots", required=True)
+        if RUNS not in each.arguments:
             add_data_option(added, "analyses read its folders train, eval and words")
-        for name, options in each.arguments:
-            added.add_argument(name, **options)
+        for options in each.arguments:
+            added.option(**options)
         takes_overrides = RECIPE in each.arguments or MODEL_OR_RECIPE in each.arguments
         added.set_defaults(takes_overrides=takes_overrides, recipe_kinds=("contrastive",))
 
@@ -113,24 +110,14 @@ MODEL = argument("model", ENCODER)
 RUNS = argument("runs", "folders that `paraphrastic train` wrote", nargs="+")
 RECIPE = argument("recipe", "recipe to train: a YAML file with a development set")
 MODEL_OR_RECIPE = argument(
-    "model",
+    "model MODEL_OR_RECIPE",
     "model directory or packaged model, or a recipe (.yaml) to train for each language",
-    metavar="MODEL_OR_RECIPE",
 )
 TEXT = argument(
-    "--text",
+    "--text FILE",
     "text files whose tokens are counted (default: the pairs of the model's recipe)",
     nargs="+",
-    metavar="FILE",
 )
-
-
-def _corpus(*corpora: str) -> Argument:
-    return argument("--corpus", "tagged corpus", default="ewt", choices=corpora)
-
-
-def _number(name: str, default: int | None, help: str, **options: Any) -> Argument:
-    return argument(name, help, type=int, default=default, **options)
 
 
 @kind(
@@ -140,28 +127,23 @@ def _number(name: str, default: int | None, help: str, **options: Any) -> Argume
     "  paraphrastic analyze neighbors runs/charagram-phrase --rows --query die foo _2 "
     "--output analysis",
     argument("models", "one or more encoders", nargs="+"),
+    argument("--query", "words, phrases or n-grams to find neighbors of", nargs="+", required=True),
     argument(
-        "--query",
-        "words, phrases or n-grams to find neighbors of",
-        nargs="+",
-        required=True,
-    ),
-    argument(
-        "--among",
+        "--among FILE",
         "file of words or phrases to search, one per line (default: the list in DATA/words)",
-        metavar="FILE",
     ),
     argument(
         "--rows",
         "search the rows of the model's own table instead; write _ for a space",
+        default=False,
         action="store_true",
     ),
-    _number(
+    argument(
         "--most",
-        None,
         "number of words or rows to search, from the start of the list (default: all)",
+        type=int,
     ),
-    _number("--neighbors", 7, "neighbors shown per query"),
+    argument("--neighbors", "neighbors shown per query", default=7),
 )
 def neighbors(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.neighbors import neighbors as analyze
@@ -184,12 +166,8 @@ def neighbors(arguments: argparse.Namespace) -> Analysis:
     "  paraphrastic analyze norms runs/word --data DATA --output analysis\n"
     "  paraphrastic analyze norms english --corpus treebank --data DATA --output analysis",
     MODEL,
-    _corpus("ewt", "treebank"),
-    argument(
-        "--words",
-        "file of words with their counts (default: the one in DATA/words)",
-        metavar="FILE",
-    ),
+    argument("--corpus", "tagged corpus", default="ewt", choices=("ewt", "treebank")),
+    argument("--words FILE", "file of words with their counts (default: the one in DATA/words)"),
 )
 def norms(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.norms import norms as analyze
@@ -209,11 +187,7 @@ def norms(arguments: argparse.Namespace) -> Analysis:
     "analyze weighting runs/word --start runs/before --text text.txt --data DATA \\\n      "
     "--output analysis",
     MODEL,
-    argument(
-        "--start",
-        "model that training started from (default: a random table)",
-        metavar="MODEL",
-    ),
+    argument("--start MODEL", "model that training started from (default: a random table)"),
     TEXT,
 )
 def weighting(arguments: argparse.Namespace) -> Analysis:
@@ -237,8 +211,8 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
     "  paraphrastic analyze fit runs/avg --pairs 10000 --data DATA --output analysis\n\n"
     "The pairs are those of the first model's recipe.",
     argument("models", "one or more encoders trained on the pairs", nargs="+"),
-    _number("--pairs", None, "size of a random sample of pairs (default: all)"),
-    _number("--batch-size", 100, "pairs among which a negative is chosen"),
+    argument("--pairs", "size of a random sample of pairs (default: all)", type=int),
+    argument("--batch-size", "pairs among which a negative is chosen", default=100),
 )
 def fit(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.fit import fit as analyze
@@ -256,16 +230,15 @@ def fit(arguments: argparse.Namespace) -> Analysis:
     "The pairs are those of the model's recipe.",
     MODEL,
     argument(
-        "--sizes",
+        "--sizes M",
         "mini-batches per mega-batch (default: 1 20 40)",
+        default=[1, 20, 40],
         nargs="+",
         type=int,
-        default=[1, 20, 40],
-        metavar="M",
     ),
-    _number("--batch-size", 100, "pairs per mini-batch"),
-    _number("--pairs", 20_000, "size of the random sample of pairs"),
-    _number("--count", 5, "sentences shown"),
+    argument("--batch-size", "pairs per mini-batch", default=100),
+    argument("--pairs", "size of the random sample of pairs", default=20_000),
+    argument("--count", "sentences shown", default=5),
 )
 def negatives(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.negatives import negatives as analyze
@@ -306,29 +279,21 @@ def under_training(arguments: argparse.Namespace) -> Analysis:
     "  paraphrastic analyze errors runs/lstm-avg runs/avg --data DATA --output analysis\n"
     "  paraphrastic analyze errors english tiny --count 20 --data DATA --output analysis",
     argument("models", "two encoders to compare", nargs="+"),
-    _number("--count", 10, "pairs shown per model"),
+    argument("--count", "pairs shown per model", default=10),
 )
 def errors(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.errors import errors as analyze
-    from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 
-    data_dir = evaluation_files(data_root(arguments.data, "the STS files"))
-    datasets = [
-        pairs
-        for year in ("2012", "2013", "2014", "2015")
-        for pairs in read_sts_year(data_dir, year)
-    ]
+    data_dir = evaluation_folder(arguments.data)
+    years = ("2012", "2013", "2014", "2015")
+    datasets = [pairs for year in years for pairs in read_sts_year(data_dir, year)]
     models = arguments.models
     if len(models) != 2:
         raise DataError(f"analyze errors compares two models, got {len(models)}")
-    return analyze(
-        _encoder(models[0]),
-        _encoder(models[1]),
-        datasets,
-        names=(_name(models[0]), _name(models[1])),
-        count=arguments.count,
-    )
+    names = (_name(models[0]), _name(models[1]))
+    one, other = map(_encoder, models)
+    return analyze(one, other, datasets, names=names, count=arguments.count)
 
 
 @kind(
@@ -336,18 +301,14 @@ def errors(arguments: argparse.Namespace) -> Analysis:
     "  paraphrastic analyze gates runs/gran --data DATA --output analysis\n"
     "  paraphrastic analyze gates runs/gran-2 --data DATA --output analysis",
     MODEL,
-    _corpus("ewt"),
 )
 def gates(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.gates import gates as analyze
     from paraphrastic_hf.analyses.tagged import read_tagged
-    from paraphrastic_hf.corpora.folder import evaluation_files
 
     encoder = _encoder(arguments.model)
-    root = Path(data_root(arguments.data, "the tagged corpus"))
-    return analyze(
-        encoder, read_tagged(arguments.corpus, evaluation_files(root)), name=_name(arguments.model)
-    )
+    sentences = read_tagged("ewt", evaluation_folder(arguments.data))
+    return analyze(encoder, sentences, name=_name(arguments.model))
 
 
 @kind(
@@ -358,25 +319,15 @@ def gates(arguments: argparse.Namespace) -> Analysis:
     "--output analysis",
     MODEL,
     argument(
-        "--probes",
+        "--probes FILE",
         "probing.json of `paraphrastic evaluate MODEL --suite probing` (default: none)",
-        metavar="FILE",
     ),
-    argument(
-        "--text",
-        "file of sentences, one per line (default: SICK's trial split)",
-        metavar="FILE",
-    ),
-    argument("--language", "language to write", default="en", metavar="CODE"),
-    argument(
-        "--encoder",
-        "encoder for the similarity of meaning",
-        metavar="MODEL",
-        default="english",
-    ),
-    _number("--count", 300, "sentences to rewrite"),
-    _number("--samples", 8, "sentences shown"),
-    argument("--quiet", "show no progress bars", action="store_true"),
+    argument("--text FILE", "file of sentences, one per line (default: SICK's trial split)"),
+    argument("--language CODE", "language to write", default="en"),
+    argument("--encoder MODEL", "encoder for the similarity of meaning", default="english"),
+    argument("--count", "sentences to rewrite", default=300),
+    argument("--samples", "sentences shown", default=8),
+    argument("--quiet", "show no progress bars", default=False, action="store_true"),
 )
 def variables(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.variables import read_probes
@@ -454,14 +405,13 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
         "--orders",
         "pairs to train on: random pairs, the first pairs, or both in separate runs (default: "
         "both)",
-        nargs="+",
         default=["random", "ordered"],
+        nargs="+",
         choices=["random", "ordered"],
     ),
 )
 def data_amount(arguments: argparse.Namespace) -> Analysis:
-    recipe = _recipe(arguments.recipe, arguments.overrides)
-    root = data_root(arguments.data, "the training text")
+    recipe, root = _recipe(arguments), data_root(arguments.data, "the training text")
     from paraphrastic_hf.analyses.data_amount import data_amount as analyze
 
     return analyze(
@@ -483,22 +433,20 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
     argument(
         "--most",
         "n-grams kept of each length, one run per number (default: 100 1000 50000)",
+        default=[100, 1000, 50000],
         nargs="+",
         type=int,
-        default=[100, 1000, 50000],
     ),
     argument(
-        "--lengths",
+        "--lengths N,N",
         "lengths of n-grams, one run per set (default: 2 2,3 2,3,4 2,3,4,5 2,3,4,5,6)",
+        default=[tuple(range(2, end)) for end in range(3, 8)],
         nargs="+",
         type=lambda text: tuple(map(int, text.split(","))),
-        metavar="N,N",
-        default=[tuple(range(2, end)) for end in range(3, 8)],
     ),
 )
 def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
-    recipe = _recipe(arguments.recipe, arguments.overrides)
-    root = data_root(arguments.data, "the training text")
+    recipe, root = _recipe(arguments), data_root(arguments.data, "the training text")
     from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary as analyze
 
     return analyze(
@@ -520,39 +468,34 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
     "'paraphrastic-hf[languages]'.",
     MODEL_OR_RECIPE,
     argument(
-        "--bitext",
+        "--bitext DIR",
         "folder with a folder en-XX of bitext per language (default: Tatoeba's sentences; for a "
         "recipe, DATA/train)",
-        metavar="DIR",
     ),
-    _number(
+    argument(
         "--pairs",
-        10_000,
         "sentence pairs per language, at least 1 (has no effect on Tatoeba's sentences)",
+        default=10_000,
     ),
     argument(
         "--apart",
         "for a recipe: mark the subwords of each language so that it shares none with English "
         "(thesis, 5.3.2). Overlap is computed without marks",
+        default=False,
         action="store_true",
     ),
     argument(
-        "--without",
+        "--without CODE",
         "languages to leave out, such as those of the training data",
-        nargs="+",
         default=[],
-        metavar="CODE",
+        nargs="+",
     ),
-    argument(
-        "--distances",
-        "TSV file of language distances, instead of URIEL's",
-        metavar="FILE",
-    ),
+    argument("--distances FILE", "TSV file of language distances, instead of URIEL's"),
     argument(
         "--threshold",
         "share of common subwords, 0 to 1, above which the overlap is high",
-        type=float,
         default=0.3,
+        type=float,
     ),
 )
 def languages(arguments: argparse.Namespace) -> Analysis:
@@ -572,10 +515,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
     root = Path(data_root(arguments.data, "the text"))
     if arguments.distances:
-        distances, source = (
-            uriel.read_distances(arguments.distances),
-            Path(arguments.distances).name,
-        )
+        distances, source = uriel.read_distances(arguments.distances), _name(arguments.distances)
     else:
         names = {*find_source("tatoeba").configs, *scores.TATOEBA}
         distances, source = uriel.uriel_distances(sorted(names)), uriel.CITED
@@ -598,7 +538,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         unit, name = "Tatoeba accuracy x 100", _name(arguments.model)
     else:
         found = scores.of_runs(
-            _recipe(arguments.model, arguments.overrides),
+            _recipe(arguments),
             arguments.output,
             arguments.bitext or root / "train",
             distances,
@@ -628,10 +568,11 @@ def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
     return encoders
 
 
-def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
+def _recipe(arguments: argparse.Namespace) -> ContrastiveRecipe:
     from paraphrastic_hf.training.kinds import load_contrastive
 
-    return load_contrastive(path, overrides)
+    path = arguments.model if arguments.kind == "languages" else arguments.recipe
+    return load_contrastive(path, arguments.overrides)
 
 
 def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
 from paraphrastic_hf.cli.shared.options import add_trust_option, data_errors
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import Translate
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.io.markdown import literal
 
@@ -38,44 +38,33 @@ examples:
       --output attack/"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option(
         "classifier",
-        help="model directory of a task with labels, or a text-classification model of "
-        "transformers",
+        "model directory of a task with labels, or a text-classification model of transformers",
     )
-    parser.add_argument(
-        "file", help="TSV file of examples: label, text and, for text pairs, second text"
-    )
-    parser.add_argument(
-        "--paraphrases",
-        action="append",
+    parser.option("file", "TSV file of examples: label, text and, for text pairs, second text")
+    parser.option(
+        "--paraphrases [NAME=]FILE",
+        "file of paraphrases of the texts. May be repeated",
         default=[],
-        metavar="[NAME=]FILE",
-        help="file of paraphrases of the texts. May be repeated",
+        action="append",
     )
-    parser.add_argument(
+    parser.option(
         "--back-translate",
+        "two models of `translate`, there and back, that paraphrase the texts by "
+        "back-translation. A target language may follow a colon: runs/bgt:fr runs/bgt:en",
         nargs=2,
         metavar=("FORTH", "BACK"),
-        help=(
-            "two models of `translate`, there and back, that paraphrase the texts by "
-            "back-translation. A target language may follow a colon: runs/bgt:fr runs/bgt:en"
-        ),
     )
-    parser.add_argument(
-        "--outputs", type=int, default=10, help="paraphrases per text with --back-translate"
-    )
-    parser.add_argument(
-        "--encoder",
+    parser.option("--outputs", "paraphrases per text with --back-translate", default=10)
+    parser.option(
+        "--encoder MODEL",
+        "encoder for the similarity of text and paraphrase, or none",
         default="english",
-        metavar="MODEL",
-        help="encoder for the similarity of text and paraphrase, or none",
     )
-    parser.add_argument(
-        "--language-model", metavar="MODEL", help="language model for the perplexity of paraphrases"
-    )
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder of the report")
+    parser.option("--language-model MODEL", "language model for the perplexity of paraphrases")
+    parser.option("--output DIR", "folder of the report", required=True)
     add_trust_option(parser)
 
 
@@ -96,8 +85,13 @@ def run(arguments: argparse.Namespace) -> None:
     others = (arguments.encoder, arguments.language_model)
     for model in (each for each in others if each not in (None, "none")):
         check_model_name(model)
-    for name in arguments.back_translate or ():
-        _check_translator(name)
+    translators = [_named_translator(name) for name in arguments.back_translate or ()]
+    if translators:
+        from paraphrastic_hf.generation.tasks import check_translation
+
+        with data_errors():
+            for each in translators:
+                check_translation(**each, source=None, prefix="")
     from paraphrastic_hf.evaluation.adversarial import (
         attack,
         attack_markdown,
@@ -113,8 +107,12 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     from paraphrastic_hf.predictors.any_classifier import load_classifier
 
-    if arguments.back_translate:
-        forth, back = (_translator(name, arguments) for name in arguments.back_translate)
+    if translators:
+        from paraphrastic_hf.generation.any_translator import load_translator
+
+        trust = arguments.trust_remote_code
+        with data_errors():
+            forth, back = (load_translator(**each, trust_remote_code=trust) for each in translators)
         count = arguments.outputs
         write = back_translation(forth, back, outputs=count, beams=max(count, 5))
         sources.append((TRANSLATED, [list(each) for each in write([e.text for e in examples])]))
@@ -138,30 +136,10 @@ def run(arguments: argparse.Namespace) -> None:
     print(text, end="")
 
 
-def _named_translator(name: str) -> tuple[str, str | None]:
-    """Split an argument such as `runs/bgt:fr` into a model and its target language."""
+def _named_translator(name: str) -> dict[str, Any]:
+    """Split an argument such as `runs/bgt:fr` into a model and its target language `to`."""
     model, _, to = (name, "", "") if Path(name).exists() else name.rpartition(":")
-    return (model, to or None) if model else (to, None)
-
-
-def _check_translator(name: str) -> None:
-    from paraphrastic_hf.generation.tasks import check_translation
-
-    model, to = _named_translator(name)
-    with data_errors():
-        check_translation(model, source=None, to=to, prefix="")
-
-
-def _translator(name: str, arguments: argparse.Namespace) -> Translate:
-    from paraphrastic_hf.generation.any_translator import load_translator
-
-    model, to = _named_translator(name)
-    with data_errors():
-        return load_translator(
-            model,
-            to=to,
-            trust_remote_code=arguments.trust_remote_code,
-        )
+    return {"name": model, "to": to or None} if model else {"name": to, "to": None}
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:

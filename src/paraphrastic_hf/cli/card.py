@@ -6,6 +6,7 @@ import argparse
 import os
 
 from paraphrastic_hf.cli.shared.options import add_data_option, data_root
+from paraphrastic_hf.cli.shared.parser import Parser
 
 EPILOG = """\
 Writes README.md into the model directory, with every source, its license and checksum.
@@ -18,35 +19,24 @@ examples:
       --summary 'A bilingual encoder.' --command-line 'paraphrastic train own'"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="model directory that `paraphrastic train` wrote")
-    parser.add_argument(
-        "--evaluation",
+def configure(parser: Parser) -> None:
+    parser.option("model", "model directory that `paraphrastic train` wrote")
+    parser.option(
+        "--evaluation DIR",
+        "folder that `paraphrastic evaluate --output` wrote for this model",
         required=True,
-        metavar="DIR",
-        help="folder that `paraphrastic evaluate --output` wrote for this model",
     )
     add_data_option(parser, "training text and its licenses")
-    parser.add_argument(
-        "--command-line",
-        required=True,
-        metavar="COMMAND",
-        help="training command, to quote on the card",
-    )
-    parser.add_argument(
-        "--summary", required=True, metavar="TEXT", help="one or two sentences about the model"
-    )
-    parser.add_argument(
-        "--languages",
-        nargs="+",
+    parser.option("--command-line COMMAND", "training command, to quote on the card", required=True)
+    parser.option("--summary TEXT", "one or two sentences about the model", required=True)
+    parser.option(
+        "--languages CODE",
+        "language codes (ISO 639) of the model (default: languages of its recipe, or en)",
         default=[],
-        metavar="CODE",
-        help="language codes (ISO 639) of the model (default: languages of its recipe, or en)",
+        nargs="+",
     )
-    parser.add_argument(
-        "--license",
-        default="cc-by-sa-4.0",
-        help="license of the weights, as named on the Hub",
+    parser.option(
+        "--license", "license of the weights, as named on the Hub", default="cc-by-sa-4.0"
     )
 
 

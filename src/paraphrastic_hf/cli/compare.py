@@ -6,6 +6,7 @@ import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
 from paraphrastic_hf.cli.shared.options import shows_progress
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 
 EPILOG = """\
@@ -25,28 +26,22 @@ examples:
   paraphrastic compare -s a.txt b.txt -r reference.txt --nbest nbest.tsv"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
 
     add_scorer_arguments(parser, systems=2)
-    parser.add_argument(
-        "--nbest",
-        metavar="FILE",
-        help="n-best lists in which to count ties (default: count ties between the two systems)",
+    parser.option(
+        "--nbest FILE",
+        "n-best lists in which to count ties (default: count ties between the two systems)",
     )
-    parser.add_argument(
-        "--output",
-        metavar="DIR",
-        help="folder of the report (default: print it)",
-    )
-    parser.add_argument(
+    parser.option("--output DIR", "folder of the report (default: print it)")
+    parser.option(
         "--count",
-        type=int,
+        "number of segments to show of each kind: only SIM differs, only BLEU differs",
         default=5,
-        help="number of segments to show of each kind: only SIM differs, only BLEU differs",
     )
     add_resampling_arguments(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    parser.flag("--quiet", "show no progress bar")
 
 
 @holds_output("comparing")

@@ -27,8 +27,8 @@ NO_PACKAGED_MODEL = (  # commands that take no packaged model
 Completion = dict[str, str | dict[str, str]]  # completion function of an argument, by shell
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell of the script")
+def configure(parser: Parser) -> None:
+    parser.option("shell", "shell of the script", choices=("bash", "zsh", "fish"))
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import argparse
 
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.options import shows_progress
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.corpora.readers.words import BAD_ROWS
 
 EPILOG = """\
@@ -20,71 +21,56 @@ examples:
   paraphrastic convert model.para.lc.100.pt --output runs/at-scale --tokenizer paranmt.model"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option(
         "source",
-        help="vectors in GloVe's text format (also .gz, .xz, .zip or archive.zip/name), a Theano "
+        "vectors in GloVe's text format (also .gz, .xz, .zip or archive.zip/name), a Theano "
         "release (.pickle) or a PyTorch release (.pt). No code in the file is executed",
     )
-    parser.add_argument("--output", required=True, metavar="DIR", help="model directory to write")
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace an earlier conversion in --output",
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.add_argument(
+    parser.option("--output DIR", "model directory to write", required=True)
+    parser.flag("--overwrite", "replace an earlier conversion in --output")
+    parser.flag("--quiet", "show no progress bar")
+    parser.option(
         "--kind",
-        help=(
-            "kind of encoder, required if the arrays in the file fit several kinds: words, "
-            "trigrams, charagram, projection, lstm (last state), lstm-avg, lstm-max, bilstm-avg, "
-            "bilstm-max, gran, gran-2 to gran-4, bigran, trigrams+words, trigrams+lstm-avg, "
-            "words+lstm-avg, trigrams+words+lstm-avg"
-        ),
+        "kind of encoder, required if the arrays in the file fit several kinds: words, "
+        "trigrams, charagram, projection, lstm (last state), lstm-avg, lstm-max, bilstm-avg, "
+        "bilstm-max, gran, gran-2 to gran-4, bigran, trigrams+words, trigrams+lstm-avg, "
+        "words+lstm-avg, trigrams+words+lstm-avg",
     )
-    parser.add_argument(
-        "--tokenizer",
-        metavar="FILE",
-        help=(
-            "file with the token of each table row: a sentencepiece model, CHARAGRAM's list of "
-            "features, or vectors as text"
-        ),
+    parser.option(
+        "--tokenizer FILE",
+        "file with the token of each table row: a sentencepiece model, CHARAGRAM's list of "
+        "features, or vectors as text",
     )
-    parser.add_argument(
+    parser.option(
         "--combine",
+        "how to combine the vectors of two directions or of several encoders",
         choices=("add", "concatenate"),
-        help="how to combine the vectors of two directions or of several encoders",
     )
-    parser.add_argument(
+    parser.option(
         "--activation",
+        "activation of a charagram encoder (default: tanh) or projection (default: linear)",
         choices=("tanh", "linear", "relu"),
-        help="activation of a charagram encoder (default: tanh) or projection (default: linear)",
     )
-    parser.add_argument(
+    parser.option(
         "--side",
+        "language to convert, for a release with one table per language",
         choices=("first", "second"),
-        help="language to convert, for a release with one table per language",
     )
-    parser.add_argument(
+    parser.flag(
         "--spaced",
-        action="store_true",
-        help="split at spaces only, for tokenized text, which the releases expect (default: "
-        "tokenize)",
+        "split at spaces only, for tokenized text, which the releases expect (default: tokenize)",
     )
-    parser.add_argument(
-        "--cased",
-        action="store_true",
-        help="keep capital letters (default: lower-case, as in training of the releases)",
+    parser.flag(
+        "--cased", "keep capital letters (default: lower-case, as in training of the releases)"
     )
-    parser.add_argument(
+    parser.option(
         "--bad-rows",
-        choices=BAD_ROWS,
+        "treatment of malformed rows and repeated words in a text file of vectors. refuse: "
+        "stop with an error. skip: drop malformed rows, keep the first row of each word. "
+        "last: drop malformed rows, keep the last row of each word",
         default="refuse",
-        help=(
-            "treatment of malformed rows and repeated words in a text file of vectors. refuse: "
-            "stop with an error. skip: drop malformed rows, keep the first row of each word. "
-            "last: drop malformed rows, keep the last row of each word"
-        ),
+        choices=BAD_ROWS,
     )
 
 
@@ -94,16 +80,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.conversion.release import Choices, checked_form
 
-    choices = Choices(
-        kind=arguments.kind,
-        vocabulary=arguments.tokenizer,
-        combine=arguments.combine,
-        activation=arguments.activation,
-        side=arguments.side,
-        spaced=arguments.spaced,
-        cased=arguments.cased,
-        bad_rows=arguments.bad_rows,
-    )
+    names = ("kind", "combine", "activation", "side", "spaced", "cased", "bad_rows")
+    given = {name: getattr(arguments, name) for name in names}
+    choices = Choices(vocabulary=arguments.tokenizer, **given)
     checked_form(
         Path(arguments.source), Path(arguments.output), choices, overwrite=arguments.overwrite
     )

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import add_json_option, dump_json, holds_output
@@ -13,6 +14,19 @@ from paraphrastic_hf.cli.shared.options import add_data_option, data_root, shows
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
 
+LOOKUP = """\
+Files are read from --data, or else from $PARAPHRASTIC_DATA. Without them they are downloaded to the
+cache ($PARAPHRASTIC_CACHE) and verified.
+
+"""
+SUMMARIES = {
+    "list": "list the corpora with their row types and licenses",
+    "info": "describe a corpus: source, license, rows and options",
+    "build": "load a corpus into the datasets cache and count its rows",
+    "export": "write a corpus as parquet with a card, for plain datasets.load_dataset",
+    "stats": "count rows, lengths, repeats, scores and classes of a corpus",
+    "counts": "compare the rows of all corpora in a folder with the published counts",
+}
 EXAMPLES = {
     "list": ("list", "list --json"),
     "info": ("info sts", "info paranmt"),
@@ -27,31 +41,16 @@ EXAMPLES = {
     ),
     "counts": ("counts", "counts --data DATA"),
 }
-LOOKUP = """\
-Files are read from --data, or else from $PARAPHRASTIC_DATA. Without them they are downloaded to the
-cache ($PARAPHRASTIC_CACHE) and verified.
-
-"""
-SUMMARIES = {
-    "list": "list the corpora with their row types and licenses",
-    "info": "describe a corpus: source, license, rows and options",
-    "build": "load a corpus into the datasets cache and count its rows",
-    "export": "write a corpus as parquet with a card, for plain datasets.load_dataset",
-    "stats": "count rows, lengths, repeats, scores and classes of a corpus",
-    "counts": "compare the rows of all corpora in a folder with the published counts",
-}
 RESERVED = ("name", "config", "configs", "split", "data_dir", "output", "streaming", "progress")
 
 
 def configure(parser: Parser) -> None:
-    shown = [f"  paraphrastic data {examples[0]}" for examples in EXAMPLES.values()]
-    parser.epilog = LOOKUP + "\n".join(["examples:", *shown])
+    parser.epilog = LOOKUP + _shown(examples[0] for examples in EXAMPLES.values())
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, summary in SUMMARIES.items():
         sentence = f"{summary[0].upper()}{summary[1:]}."
         command = actions.add_parser(action, help=summary, description=sentence)
-        shown = [f"  paraphrastic data {example}" for example in EXAMPLES[action]]
-        command.epilog = "\n".join(["examples:", *shown])
+        command.epilog = _shown(EXAMPLES[action])
         if action in ("list", "stats"):
             add_json_option(
                 command, "an array of corpora" if action == "list" else "an object of all splits"
@@ -59,58 +58,55 @@ def configure(parser: Parser) -> None:
         if action == "counts":
             add_data_option(command, "or another folder that holds folders of corpora")
         elif action != "list":
-            command.add_argument("name", help="name of the corpus, as in `paraphrastic data list`")
+            command.option("name", "name of the corpus, as in `paraphrastic data list`")
         if action in ("build", "export", "stats"):
             _add_corpus_options(command, "all" if action == "export" else "the first")
             command.epilog = LOOKUP + command.epilog
         if action == "build":
-            command.add_argument(
-                "--output",
-                metavar="DIR",
-                help=(
-                    "folder for the rows, to read with datasets.load_from_disk (default: the cache)"
-                ),
+            command.option(
+                "--output DIR",
+                "folder for the rows, to read with datasets.load_from_disk (default: the cache)",
             )
         if action == "export":
-            command.add_argument(
-                "--output",
-                required=True,
-                metavar="DIR",
-                help="folder for the parquet files and the card",
+            command.option(
+                "--output DIR", "folder for the parquet files and the card", required=True
             )
-            command.add_argument(
-                "--push",
-                metavar="ORG/NAME",
-                help="private dataset repository on the Hub to upload the export to",
+            command.option(
+                "--push ORG/NAME", "private dataset repository on the Hub to upload the export to"
             )
-            command.add_argument(
-                "--public",
-                action="store_true",
-                help="with --push, make the repository public if the license allows it",
+            command.flag(
+                "--public", "with --push, make the repository public if the license allows it"
             )
 
 
-def _add_corpus_options(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument("--config", help=f"configuration to read (default: {default})")
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        help=(
-            "data folder, or folder with the official files of this corpus (default: "
-            "$PARAPHRASTIC_DATA if it contains the corpus, else download)"
-        ),
+def _add_corpus_options(parser: Parser, default: str) -> None:
+    parser.option("--config", f"configuration to read (default: {default})")
+    parser.option(
+        "--data DIR",
+        "data folder, or folder with the official files of this corpus (default: "
+        "$PARAPHRASTIC_DATA if it contains the corpus, else download)",
     )
-    parser.add_argument(
-        "--set",
-        nargs="+",
+    parser.option(
+        "--set KEY=VALUE",
+        "options of the corpus, which `paraphrastic data info NAME` lists",
         default=[],
-        metavar="KEY=VALUE",
-        help="options of the corpus, which `paraphrastic data info NAME` lists",
+        nargs="+",
     )
+
+
+def _shown(examples: Iterable[str]) -> str:
+    return "\n".join(["examples:", *(f"  paraphrastic data {each}" for each in examples)])
 
 
 def run(arguments: argparse.Namespace) -> None:
-    ACTIONS[arguments.action](arguments)
+    {
+        "list": _list,
+        "info": _info,
+        "build": _build,
+        "export": _export,
+        "stats": _stats,
+        "counts": _counts,
+    }[arguments.action](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -198,26 +194,19 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def _configs(arguments: argparse.Namespace) -> list[str | None]:
-    from paraphrastic_hf.corpora.load import find_source
-
-    source = find_source(arguments.name)
-    return [arguments.config or next(iter(source.configs), None)]
-
-
 def _build(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpora.load import find_source, load_dataset
 
     source = find_source(arguments.name)
-    for config in _configs(arguments):
-        found = load_dataset(arguments.name, config, data_dir=arguments.data, **_options(arguments))
-        for split, rows in found.items():
-            published = source.configs.get(str(config), {}).get(str(split))
-            beside = f" (published: {published:,})" if published is not None else ""
-            print(f"{arguments.name} {config} {split}: {counted(len(rows), 'row')}{beside}")
-        if arguments.output:
-            found.save_to_disk(arguments.output)
-            print(arguments.output)
+    config = arguments.config or next(iter(source.configs), None)
+    found = load_dataset(arguments.name, config, data_dir=arguments.data, **_options(arguments))
+    for split, rows in found.items():
+        published = source.configs.get(str(config), {}).get(str(split))
+        beside = f" (published: {published:,})" if published is not None else ""
+        print(f"{arguments.name} {config} {split}: {counted(len(rows), 'row')}{beside}")
+    if arguments.output:
+        found.save_to_disk(arguments.output)
+        print(arguments.output)
 
 
 @holds_output("exporting")
@@ -243,27 +232,22 @@ def _export(arguments: argparse.Namespace) -> None:
 def _stats(arguments: argparse.Namespace) -> None:
     from tqdm.auto import tqdm
 
-    from paraphrastic_hf.corpora.load import load_dataset
+    from paraphrastic_hf.corpora.load import find_source, load_dataset
     from paraphrastic_hf.corpora.statistics import describe
 
-    for config in _configs(arguments):
-        splits = load_dataset(
-            arguments.name,
-            config,
-            data_dir=arguments.data,
-            streaming=True,
-            **_options(arguments),
-        )
-        found: dict[str, Any] = {}
-        for split, rows in splits.items():
-            bar = tqdm(rows, desc=str(split), unit=" rows", leave=False, disable=None)
-            shown = describe(bar, rows.features)
-            found[str(split)] = shown
-            if not arguments.json:
-                print(f"{arguments.name} {config} {split}")
-                dump_json(shown, sys.stdout)
-        if arguments.json:
-            dump_json({"corpus": arguments.name, "config": config, "splits": found}, sys.stdout)
+    config = arguments.config or next(iter(find_source(arguments.name).configs), None)
+    splits = load_dataset(
+        arguments.name, config, data_dir=arguments.data, streaming=True, **_options(arguments)
+    )
+    found: dict[str, Any] = {}
+    for split, rows in splits.items():
+        bar = tqdm(rows, desc=str(split), unit=" rows", leave=False, disable=None)
+        found[str(split)] = describe(bar, rows.features)
+        if not arguments.json:
+            print(f"{arguments.name} {config} {split}")
+            dump_json(found[str(split)], sys.stdout)
+    if arguments.json:
+        dump_json({"corpus": arguments.name, "config": config, "splits": found}, sys.stdout)
 
 
 def _counts(arguments: argparse.Namespace) -> None:
@@ -271,13 +255,3 @@ def _counts(arguments: argparse.Namespace) -> None:
 
     root = data_root(arguments.data, "the folders of corpora")
     print(markdown(count_corpora(root, progress=shows_progress(arguments))))
-
-
-ACTIONS = {
-    "list": _list,
-    "info": _info,
-    "build": _build,
-    "export": _export,
-    "stats": _stats,
-    "counts": _counts,
-}

@@ -18,6 +18,7 @@ from paraphrastic_hf.cli.shared.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.arrow import ARROW_FILES
@@ -36,37 +37,31 @@ examples:
   echo 'a cat sleeps' | paraphrastic encode english -"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("texts", metavar="FILE", help=f"{TEXTS}, or a table with --column")
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option("model", MODEL)
+    parser.option("texts FILE", f"{TEXTS}, or a table with --column")
+    parser.option(
         "--output",
+        "NAME.npy: one float32 array (texts, dim). NAME.parquet, .arrow, .feather or .lance: "
+        "one table of texts and vectors. FOLDER/ (with the slash): new folder of parquet "
+        "files, a million texts each. Default: print the numbers of each text, tab-separated",
         default="-",
-        help=(
-            "NAME.npy: one float32 array (texts, dim). NAME.parquet, .arrow, .feather or .lance: "
-            "one table of texts and vectors. FOLDER/ (with the slash): new folder of parquet "
-            "files, a million texts each. Default: print the numbers of each text, tab-separated"
-        ),
     )
-    parser.add_argument(
-        "--column",
-        metavar="NAME",
-        help="column of a table to encode, by name or by number from 1. The table is TSV, CSV, "
+    parser.option(
+        "--column NAME",
+        "column of a table to encode, by name or by number from 1. The table is TSV, CSV, "
         "JSON Lines, parquet, Arrow IPC (.arrow, .feather), Lance or a saved dataset, and an "
         "unreadable row counts as empty text",
     )
-    parser.add_argument(
-        "--normalize-embeddings", action="store_true", help="scale the vectors to unit length"
-    )
-    parser.add_argument(
-        "--threads",
-        type=_threads,
+    parser.flag("--normalize-embeddings", "scale the vectors to unit length")
+    parser.option(
+        "--threads N",
+        "threads of tokenizers and averaging models, at least 1 (default: one per core)",
         default=-1,
-        metavar="N",
-        help="threads of tokenizers and averaging models, at least 1 (default: one per core)",
+        type=_threads,
     )
     add_bad_lines(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    parser.flag("--quiet", "show no progress bar")
     add_encoder_options(parser)
 
 

@@ -49,61 +49,52 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument(
+    parser.option(
         "model",
-        help="model directory, packaged model (english, multilingual, tiny), Hub repository, or "
+        "model directory, packaged model (english, multilingual, tiny), Hub repository, or "
         "any sentence-transformers model",
     )
-    parser.add_argument(
-        "--suite",
-        nargs="+",
-        metavar="NAME",
-        help="suites to run, listed below, or all (default: sts, or none with --pairs)",
+    add_test_options(parser, "suites to run, listed below, or all")
+    parser.option(
+        "--output DIR",
+        "folder for tables, plots and finished tasks (default: only print the main figures)",
     )
-    add_pairs_options(parser)
-    add_data_option(parser, "the suites read its folder eval")
-    parser.add_argument(
-        "--output",
-        metavar="DIR",
-        help="folder for tables, plots and finished tasks (default: only print the main figures)",
-    )
-    parser.add_argument(
-        "--name", help="name of the model in the report (default: last part of its path)"
-    )
+    parser.option("--name", "name of the model in the report (default: last part of its path)")
     add_json_option(parser, "an object per suite with headline, rows and settings")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    parser.flag("--quiet", "show no progress bar")
     add_smaller_options(parser)
     parser.late_epilog = _epilog
     add_encoder_options(parser)
 
 
-def add_pairs_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--pairs",
-        metavar="FILE",
-        help="file of your own pairs: two texts and, if any, a score or a label (0 or 1)",
+def add_test_options(parser: Parser, suites: str) -> None:
+    """Add the options for suites and own pairs. `suites` is the help of `--suite`."""
+    parser.option("--suite NAME", f"{suites} (default: sts, or none with --pairs)", nargs="+")
+    parser.option(
+        "--pairs FILE", "file of your own pairs: two texts and, if any, a score or a label (0 or 1)"
     )
-    parser.add_argument(
-        "--columns",
+    parser.option(
+        "--columns NAME",
+        "columns of --pairs, by name or by number from 1: the two texts, then the score or "
+        "label, if any (default: detected by name and content)",
         nargs="+",
-        metavar="NAME",
-        help=(
-            "columns of --pairs, by name or by number from 1: the two texts, then the score or "
-            "label, if any (default: detected by name and content)"
-        ),
     )
+    add_data_option(parser, "the suites read its folder eval")
 
 
-def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
+def chosen_tests(arguments: argparse.Namespace) -> tuple[list[str], str, OwnPairs | None]:
+    """Return the names of the suites, their data folder, and the own pairs."""
     columns = arguments.columns
     if columns is not None and (arguments.pairs is None or len(columns) not in (2, 3)):
         given = " ".join(columns)
         raise RecipeError(f"--columns must name two or three columns of --pairs FILE, got {given}")
-    if arguments.pairs is None:
-        return None
-    from paraphrastic_hf.evaluation.own import read_own_pairs
+    own = None
+    if arguments.pairs is not None:
+        from paraphrastic_hf.evaluation.own import read_own_pairs
 
-    return read_own_pairs(arguments.pairs, columns)
+        own = read_own_pairs(arguments.pairs, columns)
+    suites = arguments.suite or ([] if own is not None else ["sts"])
+    return suites, evaluation_folder(arguments.data) if suites else "", own
 
 
 def _epilog() -> str:
@@ -119,9 +110,7 @@ def _epilog() -> str:
 @holds_output("evaluating")
 def run(arguments: argparse.Namespace) -> int:
     check_model_name(arguments.model)
-    own = chosen_pairs(arguments)
-    asked = arguments.suite or ([] if own is not None else ["sts"])
-    data_dir = evaluation_folder(arguments.data) if asked else ""
+    asked, data_dir, own = chosen_tests(arguments)
     from paraphrastic_hf.evaluation.own import evaluate_own
     from paraphrastic_hf.evaluation.report import refuse_other_results
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate

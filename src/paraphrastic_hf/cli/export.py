@@ -7,6 +7,7 @@ from pathlib import Path
 
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.options import MODEL, add_dimension_option, smaller
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.export import FORMATS, export
 from paraphrastic_hf.encoders.storage.locate import check_model_name
@@ -30,10 +31,10 @@ examples:
   paraphrastic export english --to onnx --dimension 128 --output web/english"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("--to", required=True, choices=FORMATS, help="format of the copy")
-    parser.add_argument("--output", required=True, metavar="DIR", help="new folder to write")
+def configure(parser: Parser) -> None:
+    parser.option("model", MODEL)
+    parser.option("--to", "format of the copy", required=True, choices=FORMATS)
+    parser.option("--output DIR", "new folder to write", required=True)
     add_dimension_option(parser)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from paraphrastic_hf.cli.shared.parser import Parser
+
 EPILOG = """\
 Afterwards `evaluate.load("simile")` works in any directory, and so does `evaluate.load(PATH)` with
 the printed path. Offline, set HF_EVALUATE_OFFLINE=1. Otherwise `evaluate` asks the Hub first.
@@ -14,19 +16,15 @@ examples:
   paraphrastic install-metric --space simile-space    # files of a Hub Space, to upload"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cache",
-        metavar="DIR",
-        help=(
-            "folder in which `evaluate` looks for modules (default: as in `evaluate`, from "
-            "$HF_MODULES_CACHE)"
-        ),
+def configure(parser: Parser) -> None:
+    parser.option(
+        "--cache DIR",
+        "folder in which `evaluate` looks for modules (default: as in `evaluate`, from "
+        "$HF_MODULES_CACHE)",
     )
-    parser.add_argument(
-        "--space",
-        metavar="DIR",
-        help="write the files of a Hub Space for the metric to this folder, instead of installing "
+    parser.option(
+        "--space DIR",
+        "write the files of a Hub Space for the metric to this folder, instead of installing "
         "the metric",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, dump_json, open_output
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 
 EPILOG = """\
@@ -24,35 +25,28 @@ examples:
       --tagger runs/tagging --judge sentence-transformers/all-MiniLM-L6-v2 --output report.md"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
 
     add_scorer_arguments(parser)
-    parser.add_argument(
-        "--frequencies",
-        metavar="FILE",
-        help="text for word frequencies, such as the training text (default: the references)",
+    parser.option(
+        "--frequencies FILE",
+        "text for word frequencies, such as the training text (default: the references)",
     )
-    parser.add_argument(
-        "--tagger",
-        metavar="MODEL",
-        help="tagger of `paraphrastic train`, for F1 by part of speech (default: none)",
+    parser.option(
+        "--tagger MODEL", "tagger of `paraphrastic train`, for F1 by part of speech (default: none)"
     )
-    parser.add_argument(
-        "--judge",
-        nargs="+",
+    parser.option(
+        "--judge MODEL",
+        "encoders of this package or of sentence-transformers, to report the mean cosine of "
+        "output and reference",
         default=[],
-        metavar="MODEL",
-        help=(
-            "encoders of this package or of sentence-transformers, to report the mean cosine of "
-            "output and reference"
-        ),
+        nargs="+",
     )
-    parser.add_argument(
-        "--output",
+    parser.option(
+        "--output FILE",
+        "file of the report, JSON if its name ends in .json, else Markdown (default: print)",
         default="-",
-        metavar="FILE",
-        help="file of the report, JSON if its name ends in .json, else Markdown (default: print)",
     )
     add_resampling_arguments(parser)
 

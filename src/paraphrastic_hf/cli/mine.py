@@ -67,112 +67,85 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    option = parser.add_argument
-    option("model", help=MODEL)
-    option(
-        "source",
-        help="file with one sentence per line (also .gz, .xz, .bz2), or - for standard input",
+    parser.option("model", MODEL)
+    parser.option(
+        "source", "file with one sentence per line (also .gz, .xz, .bz2), or - for standard input"
     )
-    option("target", help="file of the other language, in the same format")
-    option(
-        "--output",
+    parser.option("target", "file of the other language, in the same format")
+    parser.option(
+        "--output FILE",
+        "file for the pairs, best first: parquet if its name ends in .parquet, else TSV of "
+        "score, source and target (default: print TSV)",
         default="-",
-        metavar="FILE",
-        help=(
-            "file for the pairs, best first: parquet if its name ends in .parquet, else TSV of "
-            "score, source and target (default: print TSV)"
-        ),
     )
     add_pair_options(parser)
-    option(
+    parser.option(
         "--index",
-        choices=INDICES,
+        "search method: exact, FAISS over all rows (faiss-flat), or FAISS over the nearest "
+        "cells only (faiss-ivf, approximate). FAISS holds all vectors in memory and cannot "
+        "resume",
         default="exact",
-        help=(
-            "search method: exact, FAISS over all rows (faiss-flat), or FAISS over the nearest "
-            "cells only (faiss-ivf, approximate). FAISS holds all vectors in memory and cannot "
-            "resume"
-        ),
+        choices=INDICES,
     )
-    option(
-        "--probes",
-        type=int,
-        default=32,
-        help="cells that faiss-ivf searches per line, at least 1",
-    )
-    option(
-        "--memory",
-        type=float,
+    parser.option("--probes", "cells that faiss-ivf searches per line, at least 1", default=32)
+    parser.option(
+        "--memory MB",
+        "memory for vectors in MB, in addition to the model and about 200 bytes per line",
         default=1024,
-        metavar="MB",
-        help="memory for vectors in MB, in addition to the model and about 200 bytes per line",
+        type=float,
     )
-    option(
-        "--work",
-        metavar="DIR",
-        help=(
-            "work folder for texts, vectors and the state of the search (default: OUTPUT.work, "
-            "removed at the end)"
-        ),
+    parser.option(
+        "--work DIR",
+        "work folder for texts, vectors and the state of the search (default: OUTPUT.work, "
+        "removed at the end)",
     )
     add_json_option(
         parser, "an object per pair with score, source, target, source_line and target_line"
     )
     add_bad_lines(parser)
-    option("--quiet", action="store_true", help="show no progress bars and no counts")
+    parser.flag("--quiet", "show no progress bars and no counts")
     add_encoder_options(parser)
 
 
-def add_pair_options(parser: argparse.ArgumentParser) -> None:
-    option = parser.add_argument
-    option(
+def add_pair_options(parser: Parser) -> None:
+    parser.option(
         "--score",
-        choices=SCORES,
+        "score of a pair. ratio: cosine divided by the mean cosine of both sentences with "
+        "their nearest neighbors. distance: cosine minus that mean. cosine: the cosine alone",
         default="ratio",
-        help=(
-            "score of a pair. ratio: cosine divided by the mean cosine of both sentences with "
-            "their nearest neighbors. distance: cosine minus that mean. cosine: the cosine alone"
-        ),
+        choices=SCORES,
     )
-    option(
+    parser.option(
         "--neighbors",
-        type=int,
-        dest="k",
+        "number of nearest neighbors that --score averages over, at least 1",
         default=4,
-        help="number of nearest neighbors that --score averages over, at least 1",
+        dest="k",
     )
-    option(
+    parser.option(
         "--threshold",
-        type=float,
-        help="lowest score of a pair that is kept (default: keep all; for `mine "
+        "lowest score of a pair that is kept (default: keep all; for `mine "
         f"multilingual` with ratio scores, {MULTILINGUAL_RATIO})",
+        type=float,
     )
-    option(
+    parser.option(
         "--candidates",
-        choices=CANDIDATES,
+        "candidate pairs: each source line with its best target (forward), each target line "
+        "with its best source (backward), pairs in either set (union) or in both "
+        "(intersection)",
         default="union",
-        help=(
-            "candidate pairs: each source line with its best target (forward), each target line "
-            "with its best source (backward), pairs in either set (union) or in both "
-            "(intersection)"
-        ),
+        choices=CANDIDATES,
     )
-    option(
-        "--allow-many-to-many",
-        action="store_true",
-        help="allow a line in several pairs (default: in at most one)",
-    )
-    option(
+    parser.flag("--allow-many-to-many", "allow a line in several pairs (default: in at most one)")
+    parser.flag(
         "--exclude-identical",
-        action="store_true",
-        help="never pair a line with an equal line, for paraphrases within one text",
+        "never pair a line with an equal line, for paraphrases within one text",
     )
-    option(
+    parser.option(
         "--precision",
-        choices=PRECISIONS,
-        default="float32",
-        help="number format of the exact search: bfloat16 can be several times faster, and "
+        "number format of the exact search: bfloat16 can be several times faster, and "
         "sometimes misses a neighbor",
+        default="float32",
+        choices=PRECISIONS,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, add_json_option, check_inputs, dump_json
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts
@@ -26,22 +27,16 @@ examples:
   paraphrastic neighbors runs/sp corpus.txt.xz --query - < questions.txt"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("corpus", help=TEXTS)
-    parser.add_argument(
-        "--query",
+def configure(parser: Parser) -> None:
+    parser.option("model", MODEL)
+    parser.option("corpus", TEXTS)
+    parser.option(
+        "--query TEXT",
+        "query texts, or - to read them from standard input, one per line",
         nargs="+",
         required=True,
-        metavar="TEXT",
-        help="query texts, or - to read them from standard input, one per line",
     )
-    parser.add_argument(
-        "--neighbors",
-        type=int,
-        default=5,
-        help="neighbors printed per query, at least 1",
-    )
+    parser.option("--neighbors", "neighbors printed per query, at least 1", default=5)
     add_json_option(
         parser, "an object per query with query and neighbors, each with cosine, line and text"
     )

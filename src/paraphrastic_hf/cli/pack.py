@@ -7,6 +7,7 @@ from pathlib import Path
 
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.options import MODEL, add_dimension_option, smaller
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
@@ -30,17 +31,17 @@ examples:
   paraphrastic evaluate runs/small --data DATA"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("--output", required=True, metavar="DIR", help="model directory to write")
-    parser.add_argument("--overwrite", action="store_true", help="replace a model in --output")
+def configure(parser: Parser) -> None:
+    parser.option("model", MODEL)
+    parser.option("--output DIR", "model directory to write", required=True)
+    parser.flag("--overwrite", "replace a model in --output")
     add_dimension_option(parser)
-    parser.add_argument(
+    parser.option(
         "--precision",
-        choices=PRECISIONS,
-        default="int4",
-        help="number format of the table: float32 (4 bytes), bfloat16 or float16 (2), int8 (1), "
+        "number format of the table: float32 (4 bytes), bfloat16 or float16 (2), int8 (1), "
         "int4 (half a byte)",
+        default="int4",
+        choices=PRECISIONS,
     )
 
 

@@ -17,6 +17,7 @@ from paraphrastic_hf.cli.shared.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.cli.shared.options import TEXTS
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError
@@ -46,70 +47,42 @@ examples:
   paraphrastic paraphrase runs/paraphraser lines.txt --canonical"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="paraphraser: model directory of a recipe of kind paraphrase")
-    parser.add_argument("file", help=TEXTS)
-    parser.add_argument(
-        "--template",
-        action="append",
-        default=[],
-        metavar="TREE",
-        help='template in brackets, such as "(ROOT (S (NP) (VP) (.)))", or a whole parse. May be '
+def configure(parser: Parser) -> None:
+    parser.option("model", "paraphraser: model directory of a recipe of kind paraphrase")
+    parser.option("file", TEXTS)
+    parser.option(
+        "--template TREE",
+        'template in brackets, such as "(ROOT (S (NP) (VP) (.)))", or a whole parse. May be '
         "repeated",
+        default=[],
+        action="append",
     )
-    parser.add_argument(
-        "--templates",
-        metavar="topN",
-        help="the N most frequent templates of training, such as top20",
-    )
-    parser.add_argument("--template-file", metavar="FILE", help="file of templates, one per line")
-    parser.add_argument(
+    parser.option("--templates topN", "the N most frequent templates of training, such as top20")
+    parser.option("--template-file FILE", "file of templates, one per line")
+    parser.option(
         "--draw",
+        "number of templates to draw at random, the same for all lines (thesis, 6.5.1: 10 of 20)",
         type=int,
-        help=(
-            "number of templates to draw at random, the same for all lines (thesis, 6.5.1: 10 of "
-            "20)"
-        ),
     )
-    parser.add_argument(
-        "--canonical",
-        action="store_true",
-        help="rewrite each line without a template (thesis, 4.6)",
+    parser.flag("--canonical", "rewrite each line without a template (thesis, 4.6)")
+    parser.option(
+        "--generator MODEL", "parse generator: model that expands each template to a full parse"
     )
-    parser.add_argument(
-        "--generator",
-        metavar="MODEL",
-        help="parse generator: model that expands each template to a full parse",
-    )
-    parser.add_argument(
-        "--parser",
-        metavar="MODEL",
-        help="parser of the lines: model directory or Hub repository",
-    )
-    parser.add_argument(
-        "--trees", metavar="FILE", help="file of trees, one per line, instead of --parser"
-    )
-    parser.add_argument(
+    parser.option("--parser MODEL", "parser of the lines: model directory or Hub repository")
+    parser.option("--trees FILE", "file of trees, one per line, instead of --parser")
+    parser.option(
         "--min-overlap",
-        type=float,
+        f"lowest share of common words, 0 to 1 (default: {MIN_OVERLAP}, as in the thesis)",
         default=MIN_OVERLAP,
-        help=f"lowest share of common words, 0 to 1 (default: {MIN_OVERLAP}, as in the thesis)",
     )
-    parser.add_argument(
+    parser.option(
         "--min-similarity",
-        type=float,
-        help=f"lowest cosine with the line, -1 to 1 (default: {MIN_SIMILARITY}, the thesis's value "
+        f"lowest cosine with the line, -1 to 1 (default: {MIN_SIMILARITY}, the thesis's value "
         "for its encoder of words and trigrams)",
+        type=float,
     )
-    parser.add_argument(
-        "--encoder",
-        default="english",
-        metavar="MODEL",
-        help="encoder for the cosine, or none",
-    )
-    parser.add_argument(
-        "--kept", action="store_true", help="write only the rows that the filter kept"
-    )
+    parser.option("--encoder MODEL", "encoder for the cosine, or none", default="english")
+    parser.flag("--kept", "write only the rows that the filter kept")
     # beams and max_tokens as in the thesis
     add_writing_options(parser, beams=3, max_tokens=40, outputs="paraphrases per template")
 

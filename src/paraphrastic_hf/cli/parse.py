@@ -35,32 +35,24 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument(
-        "model", help="parser: model directory of `paraphrastic train`, or Hub repository"
-    )
-    parser.add_argument(
+    parser.option("model", "parser: model directory of `paraphrastic train`, or Hub repository")
+    parser.option(
         "file",
+        "file with one sentence per line (also .gz, .xz, .bz2), or - for standard input",
         nargs="?",
-        help="file with one sentence per line (also .gz, .xz, .bz2), or - for standard input",
     )
-    parser.add_argument(
-        "--pairs",
-        metavar="FILE",
-        help="table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet). "
+    parser.option(
+        "--pairs FILE",
+        "table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet). "
         "Writes sentences and trees of each pair whose trees differ even when the words are "
         "ignored",
     )
-    parser.add_argument(
-        "--output", default="-", metavar="FILE", help="file to write (default: print)"
-    )
-    parser.add_argument(
+    parser.option("--output FILE", "file to write (default: print)", default="-")
+    parser.flag(
         "--template",
-        action="store_true",
-        help="write only the top two levels of each tree, without words: (ROOT (S (NP) (VP) (.)))",
+        "write only the top two levels of each tree, without words: (ROOT (S (NP) (VP) (.)))",
     )
-    parser.add_argument(
-        "--keep-same", action="store_true", help="with --pairs, keep pairs with equal trees, too"
-    )
+    parser.flag("--keep-same", "with --pairs, keep pairs with equal trees, too")
     add_bad_lines(parser)
 
 

@@ -7,6 +7,7 @@ import sys
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.cli.shared.options import TEXTS
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.io.blocks import read_blocks
@@ -24,14 +25,10 @@ examples:
   paraphrastic perplexity runs/language-model translations.txt | grep -v ^nan | sort -n | head"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", help="language model: model directory of a recipe of kind language_model"
-    )
-    parser.add_argument("file", help=TEXTS)
-    parser.add_argument(
-        "--output", default="-", metavar="FILE", help="TSV file to write (default: print)"
-    )
+def configure(parser: Parser) -> None:
+    parser.option("model", "language model: model directory of a recipe of kind language_model")
+    parser.option("file", TEXTS)
+    parser.option("--output FILE", "TSV file to write (default: print)", default="-")
     add_bad_lines(parser, "A blank line scores nan. ")
 
 

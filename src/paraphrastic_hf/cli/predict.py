@@ -14,6 +14,7 @@ from paraphrastic_hf.cli.shared.lines import (
     pair_blocks,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.io.blocks import is_blank, read_blocks
 from paraphrastic_hf.io.files import tsv_line
@@ -27,22 +28,19 @@ examples:
   printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option(
         "model",
-        help="model directory of a recipe of kind supervised, whose task has scores or labels of "
+        "model directory of a recipe of kind supervised, whose task has scores or labels of "
         "texts. For taggers use `paraphrastic_hf.Tagger`",
     )
-    parser.add_argument(
+    parser.option(
         "file",
-        help="file with one text per line, or a table of pairs for relatedness and entailment: "
+        "file with one text per line, or a table of pairs for relatedness and entailment: "
         "TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2); - for standard input",
     )
-    parser.add_argument(
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="TSV file: score or label, then the line (default: print)",
+    parser.option(
+        "--output FILE", "TSV file: score or label, then the line (default: print)", default="-"
     )
     add_bad_lines(parser, "A line with a blank text scores nan. ")
 

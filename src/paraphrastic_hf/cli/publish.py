@@ -8,6 +8,7 @@ from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.options import VARIABLE, add_data_option
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.extras import require
 
@@ -39,31 +40,18 @@ examples:
   paraphrastic publish space hub_cards/spaces/paraphrastic me/paraphrastic"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("model", "dataset", "metric", "space"), help="kind of DIR")
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        help="folder to publish, or the name of a packaged model or metric",
+def configure(parser: Parser) -> None:
+    parser.option("kind", "kind of DIR", choices=("model", "dataset", "metric", "space"))
+    parser.option("directory DIR", "folder to publish, or the name of a packaged model or metric")
+    parser.option("repository REPO", "repository on the Hub, such as me/my-model")
+    parser.option(
+        "--dry-run OUT",
+        "write the files to this new folder instead of uploading them. Needs no token",
     )
-    parser.add_argument(
-        "repository", metavar="REPO", help="repository on the Hub, such as me/my-model"
-    )
-    parser.add_argument(
-        "--dry-run",
-        metavar="OUT",
-        help="write the files to this new folder instead of uploading them. Needs no token",
-    )
-    parser.add_argument(
-        "--private", action="store_true", help="create a private repository (default: public)"
-    )
-    parser.add_argument("--message", help="commit message (default: states the kind of upload)")
-    parser.add_argument("--revision", metavar="BRANCH", help="branch to write to (default: main)")
-    parser.add_argument(
-        "--pull-request",
-        action="store_true",
-        help="open a pull request instead of committing to the branch",
-    )
+    parser.flag("--private", "create a private repository (default: public)")
+    parser.option("--message", "commit message (default: states the kind of upload)")
+    parser.option("--revision BRANCH", "branch to write to (default: main)")
+    parser.flag("--pull-request", "open a pull request instead of committing to the branch")
     of_model = parser.add_argument_group("options for models")
     of_model.add_argument(
         "--evaluation",
@@ -168,18 +156,10 @@ def _details(arguments: argparse.Namespace) -> dict[str, Any]:
         if not equals or not name or not license:
             raise PublishError(f"--source-license takes NAME=LICENSE, got {item!r}")
         licenses[name] = license
-    given = {
-        "evaluation": arguments.evaluation,
-        "data_root": arguments.data,
-        "source_licenses": licenses,
-        "license": arguments.license,
-        "summary": arguments.summary,
-        "languages": arguments.languages,
-        "base_model": arguments.base_model,
-        "datasets": arguments.datasets,
-        "copies": arguments.copies,
-        "card": arguments.card,
-        "hide_paths": arguments.hide_paths,
-        "allow_code": arguments.allow_code,
-    }
+    names = (
+        *("evaluation", "license", "summary", "languages", "base_model", "datasets", "copies"),
+        *("card", "hide_paths", "allow_code"),
+    )
+    given = {name: getattr(arguments, name) for name in names}
+    given |= {"data_root": arguments.data, "source_licenses": licenses}
     return {name: value for name, value in given.items() if value}

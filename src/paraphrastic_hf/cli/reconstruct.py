@@ -6,6 +6,7 @@ import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.options import TEXTS
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import (
     add_writing_options,
     check_reconstruction,
@@ -24,18 +25,12 @@ examples:
   paraphrastic reconstruct runs/bgt english.txt --language en --sample --outputs 5 --seed 1"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", help="generative model: model directory of a recipe of kind generative"
-    )
-    parser.add_argument("file", help=TEXTS)
-    parser.add_argument(
-        "--language",
-        metavar="CODE",
-        help=(
-            "language of the lines, such as en. Optional if the model reconstructs only one "
-            "language"
-        ),
+def configure(parser: Parser) -> None:
+    parser.option("model", "generative model: model directory of a recipe of kind generative")
+    parser.option("file", TEXTS)
+    parser.option(
+        "--language CODE",
+        "language of the lines, such as en. Optional if the model reconstructs only one language",
     )
     add_writing_options(parser)
 

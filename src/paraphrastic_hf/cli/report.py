@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.parser import Parser
 
 EPILOG = """\
 examples:
@@ -12,20 +13,10 @@ examples:
   paraphrastic report runs/*/evaluation --output report --title 'All runs'"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "results",
-        nargs="+",
-        metavar="DIR",
-        help="folders that `paraphrastic evaluate --output` wrote",
-    )
-    parser.add_argument(
-        "--output",
-        required=True,
-        metavar="DIR",
-        help="folder of report.html, report.md and results.tsv",
-    )
-    parser.add_argument("--title", default="Evaluation", help="title of the page")
+def configure(parser: Parser) -> None:
+    parser.option("results DIR", "folders that `paraphrastic evaluate --output` wrote", nargs="+")
+    parser.option("--output DIR", "folder of report.html, report.md and results.tsv", required=True)
+    parser.option("--title", "title of the page", default="Evaluation")
 
 
 @holds_output("writing a report")

@@ -15,6 +15,7 @@ from paraphrastic_hf.cli.shared.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.cli.shared.options import MODEL, add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import tsv_line
@@ -30,21 +31,18 @@ examples:
   printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option("model", MODEL)
+    parser.option(
         "pairs",
-        help="table of text pairs: TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2), or - for "
+        "table of text pairs: TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2), or - for "
         "TSV on standard input",
     )
-    parser.add_argument(
-        "--output",
+    parser.option(
+        "--output FILE",
+        "TSV file to write: cosine, then the line (for tables other than TSV: the two texts). "
+        "Default: print",
         default="-",
-        metavar="FILE",
-        help=(
-            "TSV file to write: cosine, then the line (for tables other than TSV: the two texts). "
-            "Default: print"
-        ),
     )
     add_json_option(parser, "an object per pair with similarity, sentence1 and sentence2")
     add_bad_lines(parser, "A blank line scores nan. ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.shared.options import MODEL
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.extras import require
@@ -19,20 +20,12 @@ examples:
   paraphrastic serve runs/mine --port 8080 --max-bytes 1000000"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--port", type=int, default=8000, metavar="N", help="port (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--max-bytes",
-        type=int,
-        default=8_000_000,
-        metavar="N",
-        help="largest request body in bytes (default: %(default)s)",
+def configure(parser: Parser) -> None:
+    parser.option("model", MODEL)
+    parser.option("--host", "address to listen on (default: %(default)s)", default="127.0.0.1")
+    parser.option("--port N", "port (default: %(default)s)", default=8000)
+    parser.option(
+        "--max-bytes N", "largest request body in bytes (default: %(default)s)", default=8_000_000
     )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.evaluate import add_pairs_options, chosen_pairs
+from paraphrastic_hf.cli.evaluate import add_test_options, chosen_tests
 from paraphrastic_hf.cli.shared.options import (
     MODEL,
-    add_data_option,
     add_smaller_options,
-    evaluation_folder,
     smaller,
 )
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.io.markdown import literal
@@ -32,40 +31,24 @@ examples:
   paraphrastic significance runs/sp runs/word --suite words --output words.md"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "first",
-        metavar="MODEL_A",
-        help=MODEL,
-    )
-    parser.add_argument("second", metavar="MODEL_B", help="encoder to compare with MODEL_A")
-    parser.add_argument(
-        "--suite",
-        nargs="+",
-        metavar="NAME",
-        help="suites of scored pairs, tatoeba, bucc or xnli (default: sts, or none with --pairs)",
-    )
-    add_pairs_options(parser)
-    add_data_option(parser, "the suites read its folder eval")
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option("first MODEL_A", MODEL)
+    parser.option("second MODEL_B", "encoder to compare with MODEL_A")
+    add_test_options(parser, "suites of scored pairs, tatoeba, bucc or xnli")
+    parser.option(
         "--samples",
-        type=int,
+        "random permutations for datasets of more than 20 examples, at least 1",
         default=1000,
-        help="random permutations for datasets of more than 20 examples, at least 1",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random draws, 0 or more")
+    parser.option("--seed", "seed of the random draws, 0 or more", default=1)
     add_smaller_options(parser, "MODEL_B")
-    parser.add_argument(
-        "--output", metavar="FILE", help="file to write the table to (default: only print it)"
-    )
+    parser.option("--output FILE", "file to write the table to (default: only print it)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     for model in (arguments.first, arguments.second):
         check_model_name(model)
-    own = chosen_pairs(arguments)
-    suites = arguments.suite or ([] if own is not None else ["sts"])
-    data_dir = evaluation_folder(arguments.data) if suites else ""
+    suites, data_dir, own = chosen_tests(arguments)
     import os
     import sys
 

@@ -56,8 +56,8 @@ class _List(argparse.Action):
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument(
-        "recipe", help="recipe to train: a YAML file, or the name of a packaged recipe (--list)"
+    parser.option(
+        "recipe", "recipe to train: a YAML file, or the name of a packaged recipe (--list)"
     )
     parser.add_argument(
         "--list",
@@ -65,22 +65,19 @@ def configure(parser: Parser) -> None:
         help="print the packaged recipes with their training time in minutes on two cores",
     )
     add_keys_option(parser, _load, more=source_fields)
-    parser.add_argument(
-        "--output",
-        required=True,
-        metavar="DIR",
-        help="model directory to write. The same command resumes an interrupted run, and trains a "
+    parser.option(
+        "--output DIR",
+        "model directory to write. The same command resumes an interrupted run, and trains a "
         "finished run longer with more --epochs or --steps",
+        required=True,
     )
     add_data_option(
         parser,
         "base of relative paths in the recipe, tried before the working folder. Corpora that are "
         "neither there nor in $PARAPHRASTIC_DATA are downloaded",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="start again if --output holds another run"
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
+    parser.flag("--overwrite", "start again if --output holds another run")
+    parser.flag("--quiet", "show no progress bars")
     parser.set_defaults(takes_overrides=True)
 
 

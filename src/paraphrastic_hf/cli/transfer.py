@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import (
     LINES_AT_A_TIME,
     add_writing_options,
@@ -31,26 +32,17 @@ examples:
       --sample --outputs 5 --seed 1"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", help="generative model: model directory of a recipe of kind generative"
-    )
-    parser.add_argument(
-        "--source",
+def configure(parser: Parser) -> None:
+    parser.option("model", "generative model: model directory of a recipe of kind generative")
+    parser.option("--source FILE", "sentences that give the meaning, one per line", required=True)
+    parser.option(
+        "--style FILE",
+        "sentences that give the style, one for each line of --source",
         required=True,
-        metavar="FILE",
-        help="sentences that give the meaning, one per line",
     )
-    parser.add_argument(
-        "--style",
-        required=True,
-        metavar="FILE",
-        help="sentences that give the style, one for each line of --source",
-    )
-    parser.add_argument(
-        "--language",
-        metavar="CODE",
-        help="language to write, such as en. Optional if the model reconstructs only one language",
+    parser.option(
+        "--language CODE",
+        "language to write, such as en. Optional if the model reconstructs only one language",
     )
     add_writing_options(parser)
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
-from paraphrastic_hf.cli.shared.mbr import add_decoding_options, decider
 from paraphrastic_hf.cli.shared.options import TEXTS, add_trust_option, data_errors
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, write_lines, writing_of
+from paraphrastic_hf.encoders.languages import written_language
+from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
+from paraphrastic_hf.metrics.names import SIMILARITIES, UTILITIES
 
 EPILOG = """\
 A generative model of sentence pairs (kind generative) writes from one vector per sentence, so long
@@ -24,32 +29,53 @@ examples:
   paraphrastic translate runs/bgt english.txt --to fr --output french.txt"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option(
         "model",
-        help="translator: model directory of a recipe of kind translation or generative, or an "
+        "translator: model directory of a recipe of kind translation or generative, or an "
         "encoder-decoder of transformers, as directory or Hub repository",
     )
-    parser.add_argument("file", help=TEXTS)
-    parser.add_argument(
-        "--to",
-        metavar="CODE",
-        help="language to write, such as fr. Optional if the model writes only one language",
+    parser.option("file", TEXTS)
+    parser.option(
+        "--to CODE", "language to write, such as fr. Optional if the model writes only one language"
     )
-    parser.add_argument(
-        "--from",
-        dest="source",
-        metavar="CODE",
-        help="language of the lines, for NLLB, M2M100 and mBART",
-    )
-    parser.add_argument(
-        "--prefix",
+    parser.option("--from CODE", "language of the lines, for NLLB, M2M100 and mBART", dest="source")
+    parser.option(
+        "--prefix TEXT",
+        "text put before every line, for T5: 'translate English to German: '",
         default="",
-        metavar="TEXT",
-        help="text put before every line, for T5: 'translate English to German: '",
     )
     add_writing_options(parser)
-    add_decoding_options(parser)
+    parser.option(
+        "--decode",
+        "output for each line. likely: all --outputs translations, most likely first. mbr: "
+        "the translation with the highest mean similarity to all translations (minimum Bayes "
+        "risk). The mean is weighted by likelihood, or uniform with --sample",
+        default="likely",
+        choices=("likely", "mbr"),
+    )
+    parser.option(
+        "--metric",
+        "similarity of two translations for --decode mbr (default: simile)",
+        choices=UTILITIES,
+    )
+    parser.option(
+        "--metric-model MODEL",
+        "encoder of --metric simile or sim (default: simile, or multilingual if the output is "
+        "known not to be English)",
+    )
+    parser.option(
+        "--metric-similarity",
+        "unit that --metric simile or sim compares: sentences, or windows of five tokens (slower)",
+        default="sentences",
+        choices=SIMILARITIES,
+    )
+    parser.flag(
+        "--aggregate",
+        "compare each translation with the mean vector of all translations. Faster than "
+        "comparing all pairs, with equal choices for --metric sim and nearly equal choices "
+        "for simile",
+    )
     add_trust_option(parser)
 
 
@@ -75,3 +101,49 @@ def run(arguments: argparse.Namespace) -> None:
         return decide(translate(lines, how, scores=how.outputs > 1))
 
     write_lines(arguments, write, how)
+
+
+def decider(
+    arguments: argparse.Namespace,
+) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
+    by_windows = arguments.metric_similarity == "windows"
+    metric = arguments.metric or "simile"
+    if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
+        raise DataError("--metric-similarity requires --decode mbr with --metric simile or sim")
+    if arguments.decode == "likely":
+        for name in ("metric", "metric_model", "aggregate"):
+            if getattr(arguments, name):
+                raise DataError(f"--{name} requires --decode mbr".replace("_", "-"))
+        return lambda lines: lines
+    if arguments.outputs < 2:
+        raise DataError(
+            "--decode mbr requires several translations. Set --outputs to 16 or more. Also pass "
+            "--sample, or set --beams to at least as many"
+        )
+    if arguments.aggregate and metric not in ("simile", "sim"):
+        raise DataError(f"--aggregate requires --metric simile or sim, got {metric}")
+    if arguments.aggregate and by_windows:
+        raise DataError("--aggregate works only with --metric-similarity sentences, got windows")
+    from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
+    from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
+
+    model = arguments.metric_model or "simile"
+    if arguments.metric_model and metric not in ("simile", "sim"):
+        raise DataError(f"--metric-model requires --metric simile or sim, got {metric}")
+    if not arguments.metric_model and metric in ("simile", "sim"):
+        to = arguments.to or written_language(local_directory(arguments.model))
+        if to not in (None, *CODES_OF_ENGLISH):  # `simile` reads English only
+            model = "multilingual"
+    check_model_name(model)
+    utility = make_utility(metric, model=model, similarity=arguments.metric_similarity)
+
+    def decide(lines: list[list[GeneratedText]]) -> list[list[GeneratedText]]:
+        found = minimum_bayes_risk(
+            [[each.text for each in line] for line in lines],
+            utility,
+            weights=None if arguments.sample else [likelihood_weights(line) for line in lines],
+            aggregate=arguments.aggregate,
+        )
+        return [[line[choice.index]] for line, choice in zip(lines, found, strict=True)]
+
+    return decide

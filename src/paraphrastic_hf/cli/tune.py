@@ -10,6 +10,7 @@ from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.cli.shared.options import add_data_option, shows_progress
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import convert_key, full_key
 from paraphrastic_hf.errors import RecipeError
@@ -53,39 +54,33 @@ def _trials(text: str) -> int:
     return int(text)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "recipe",
-        help="recipe with a development set: a YAML file, or the name of a packaged recipe",
+def configure(parser: Parser) -> None:
+    parser.option(
+        "recipe", "recipe with a development set: a YAML file, or the name of a packaged recipe"
     )
-    parser.add_argument(
-        "--grid",
+    parser.option(
+        "--grid KEY=A,B,...",
+        "values to try for a recipe key. Repeat the option for each key",
         action="append",
         required=True,
-        metavar="KEY=A,B,...",
-        help="values to try for a recipe key. Repeat the option for each key",
     )
-    parser.add_argument(
-        "--output",
+    parser.option(
+        "--output DIR",
+        "folder of the search. The same command resumes an interrupted search",
         required=True,
-        metavar="DIR",
-        help="folder of the search. The same command resumes an interrupted search",
     )
-    parser.add_argument(
+    parser.option(
         "--sampler",
-        choices=("grid", "random", "tpe"),
-        default="grid",
-        help="order of the trials: all combinations in order (grid), at random with the recipe's "
+        "order of the trials: all combinations in order (grid), at random with the recipe's "
         "seed, or near good settings (tpe)",
+        default="grid",
+        choices=("grid", "random", "tpe"),
     )
-    parser.add_argument(
-        "--trials",
-        type=_trials,
-        metavar="N",
-        help="number of trials, at least 1 (default: all combinations)",
+    parser.option(
+        "--trials N", "number of trials, at least 1 (default: all combinations)", type=_trials
     )
     add_data_option(parser, "base of relative paths in the recipe")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
+    parser.flag("--quiet", "show no progress bars")
     parser.set_defaults(takes_overrides=True, recipe_kinds=("contrastive",))
 
 

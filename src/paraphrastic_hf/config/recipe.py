@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import math
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard, TypeVar
 
@@ -28,6 +29,9 @@ FILE = "FILE"  # in the choices of a key: file paths are also allowed
 CODE = "module:Class"  # in the choices of a key: importable code is also allowed
 CORPUS = "corpus"  # kind of the recipes for `paraphrastic corpus make`
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_ENCODERS = (Path(__file__).parents[1] / "models" / "encoders").glob("*.py")
+# Kinds of encoder that a recipe can name. `register_encoder` adds more. Mixtures have `parts`.
+ENCODER_KINDS = [*sorted({path.stem for path in _ENCODERS} - {"__init__", "mixed"}), CODE]
 MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"  # of a record
 
 
@@ -332,6 +336,29 @@ def convert(hint: Any, value: Any, where: str) -> Any:
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, hint):
         raise RecipeError(f"{where} must be {TYPE_NAMES.get(hint, hint.__name__)}, got {value!r}")
     return value
+
+
+def imported(name: str, key: str) -> Callable[..., Any]:
+    """Import user code that a recipe names, such as a cost function or a teacher.
+
+    Args:
+        name: `module:function` or `module:Class`.
+        key: Recipe key that holds the name, for error messages.
+
+    Example:
+        >>> imported("math:sqrt", "cost.name")(9)
+        3.0
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise RecipeError(
+            f"{key} must be an importable module:function, got {name!r} ({error})"
+        ) from error
+    if not callable(found):
+        raise RecipeError(f"{key} must be a function or class, got {name!r}")
+    return found  # type: ignore[no-any-return]
 
 
 def to_mapping(arguments: Any) -> dict[str, Any]:

@@ -129,7 +129,13 @@ def judge(
     signatures["SIM, SimiLE"] = semantic[0].scores.signature
     for name, encoder in judges:
         figures[name], signatures[name] = _judged(encoder, systems, references, resampling)
-    cut = _cutter()
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a  # BLEU's default
+
+    tokenize = Tokenizer13a()
+
+    def cut(text: str) -> list[str]:
+        return tokenize(text.rstrip()).split()
+
     right = [cut(text) for text in references]
     outputs = [[cut(text) for text in texts] for _, texts in systems]
     figures["repetition"] = [Figure(repetition_rate(each)) for each in outputs]
@@ -206,14 +212,6 @@ def _judged(
         for i, each in enumerate(scores)
     ]
     return figures, scores[0].signature
-
-
-def _cutter() -> Any:
-    """Return the tokenizer `13a` of sacrebleu, which is BLEU's default."""
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
-    cut = Tokenizer13a()
-    return lambda text: cut(text.rstrip()).split()
 
 
 def _columns(found: Sequence[dict[str, float]], order: Sequence[str]) -> dict[str, list[float]]:

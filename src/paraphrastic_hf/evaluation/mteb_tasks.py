@@ -127,7 +127,7 @@ def _tatoeba(name: str, data_dir: str | Path) -> Any:
 
 
 def _xnli(name: str, data_dir: str | Path) -> Any:
-    """Return XNLI as in mteb: classification of entailment against contradiction."""
+    """Make mteb's XNLI: classification of entailment against contradiction."""
     subsets = {}
     for language in XNLI_LANGUAGES:
         rows = corpus_rows(data_dir, "xnli", language, split="validation")

@@ -6,7 +6,6 @@ from paraphrastic_hf.evaluation.suite import Suite
 from paraphrastic_hf.evaluation.suites.bins import STS_BINS
 from paraphrastic_hf.evaluation.suites.development import DEVELOPMENT
 from paraphrastic_hf.evaluation.suites.hard import STS_HARD
-from paraphrastic_hf.evaluation.suites.metrics_on_sts import STS_METRICS
 from paraphrastic_hf.evaluation.suites.phrases import PHRASES
 from paraphrastic_hf.evaluation.suites.probing import PROBING
 from paraphrastic_hf.evaluation.suites.retrieval import BUCC, TATOEBA
@@ -14,7 +13,7 @@ from paraphrastic_hf.evaluation.suites.single import SICK, STS17, TWITTER
 from paraphrastic_hf.evaluation.suites.speed import SPEED
 from paraphrastic_hf.evaluation.suites.sts import STS
 from paraphrastic_hf.evaluation.suites.transfer import TRANSFER
-from paraphrastic_hf.evaluation.suites.translation import WMT_DA
+from paraphrastic_hf.evaluation.suites.translation import STS_METRICS, WMT_DA
 from paraphrastic_hf.evaluation.suites.words import WORDS
 from paraphrastic_hf.evaluation.suites.xnli import XNLI
 

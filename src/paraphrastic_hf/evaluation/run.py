@@ -23,6 +23,7 @@ from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.io.files import read_json, write_json
 
 Results = dict[str, Any]
+NOT_IN_NAMES = r"[^\w.-]+"  # characters of a task that its file name cannot have
 
 
 def evaluate(
@@ -110,7 +111,11 @@ def run_suite(
     seconds = 0.0
     peaks: list[int | None] = []
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
-        path = Path(keep) / f"{suite}.{_file_name(task)}.json" if keep and chosen.is_kept else None
+        path = (
+            Path(keep) / f"{suite}.{re.sub(NOT_IN_NAMES, '-', task)}.json"
+            if keep and chosen.is_kept
+            else None
+        )
         kept = _read_kept(path, kept_for)
         if kept is None:
             _reset_peak()
@@ -170,10 +175,6 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
         if name not in SUITES and name != "all":
             raise RecipeError(f"No suite named {name!r}. {nearest_name(name, [*SUITES, 'all'])}")
     return list(SUITES) if "all" in names else list(dict.fromkeys(names))
-
-
-def _file_name(task: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", task)
 
 
 def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:

@@ -145,7 +145,7 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
             *(each.group, each.name, f"{each.pairs:,}", each.measure),
             *(f"{each.first:.1f}", f"{each.second:.1f}", _signed(each.second - each.first)),
             f"{_signed(each.low)} to {_signed(each.high)}",
-            *(_bold(p) for p in (each.permutation, each.steiger)),
+            *(_p_cell(p) for p in (each.permutation, each.steiger)),
         ]
         for each in differences
     ]
@@ -215,7 +215,7 @@ def _signed(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}"  # no -0.0
 
 
-def _bold(p: float) -> str:
+def _p_cell(p: float) -> str:
     text = "<0.001" if p < 0.001 else p_text(p)
     return bold(text) if p < 0.05 else text
 

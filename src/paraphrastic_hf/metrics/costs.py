@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from paraphrastic_hf.config.named_code import imported
+from paraphrastic_hf.config.recipe import imported
 from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer

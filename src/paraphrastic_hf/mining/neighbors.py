@@ -28,6 +28,12 @@ from paraphrastic_hf.mining.tiles import GROUP, HalfTile, RunningTopK, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)  # of `np.load`
+
+
+def save_arrays(path: Path, **arrays: Any) -> None:
+    with naming(path), replacing(path) as partial, partial.open("wb") as file:
+        np.savez(file, **arrays)
 
 
 def write_search(
@@ -36,8 +42,7 @@ def write_search(
     if path is None:
         return
     arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
-    with naming(path), replacing(path) as partial, partial.open("wb") as file:
-        np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
+    save_arrays(path, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))
 
 
 def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
@@ -58,7 +63,7 @@ def read_search(path: Path | None, key: str, forward: RunningTopK, backward: Run
                 return 0
             arrays = [kept[name] for name in ARRAYS]
             done = int(kept["done"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except UNREADABLE:
         return 0
     places = (forward.scores, forward.columns, backward.scores, backward.columns)
     if any(own.shape != read.shape for own, read in zip(places, arrays, strict=True)):

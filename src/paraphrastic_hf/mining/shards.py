@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.files import naming, replacing
-from paraphrastic_hf.mining.neighbors import Neighbors
+from paraphrastic_hf.mining.neighbors import UNREADABLE, Neighbors, save_arrays
 
 ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
@@ -74,15 +72,13 @@ def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
 
 
 def write_neighbors(path: Path, forward: Neighbors, backward: Neighbors) -> None:
-    arrays = dict(zip(ARRAYS, (*forward, *backward), strict=True))
-    with naming(path), replacing(path) as partial, partial.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    save_arrays(path, **dict(zip(ARRAYS, (*forward, *backward), strict=True)))
 
 
 def read_neighbors(path: Path) -> tuple[Neighbors, Neighbors]:
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path} is missing or damaged") from error
     return Neighbors(*arrays[:2]), Neighbors(*arrays[2:])

@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from transformers import AutoConfig, AutoModel
 
-from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
-from paraphrastic_hf.config.named_code import imported
+from paraphrastic_hf.config.recipe import ENCODER_KINDS, imported
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES

@@ -24,15 +24,11 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument(
-        "texts", nargs="+", metavar="FILE", help="files, one text per line (also .gz, .xz, .bz2)"
-    )
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder of the vectors")
-    parser.add_argument(
-        "--normalize-embeddings", action="store_true", help="scale the vectors to unit length"
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    parser.option("model", MODEL)
+    parser.option("texts FILE", "files, one text per line (also .gz, .xz, .bz2)", nargs="+")
+    parser.option("--output DIR", "folder of the vectors", required=True)
+    parser.flag("--normalize-embeddings", "scale the vectors to unit length")
+    parser.flag("--quiet", "show no progress bar")
     parser.set_defaults(takes_overrides=True, recipe_kinds=("make",))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.shared.options import add_data_option, evaluation_folder
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 
@@ -30,65 +31,50 @@ examples:
   paraphrastic corpus lexicon pairs.tsv.xz --simlex --beside ppdb_xl_lexical.tsv.xz"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option(
         "corpus",
+        "corpora: folders of `corpus make`, parquet or TSV files, or a lexicon file, with --word",
         nargs="+",
-        help=(
-            "corpora: folders of `corpus make`, parquet or TSV files, or a lexicon file, with "
-            "--word"
-        ),
     )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="lexicon file to write: parquet if its name ends in .parquet, else TSV",
+    parser.option(
+        "--output FILE", "lexicon file to write: parquet if its name ends in .parquet, else TSV"
     )
-    parser.add_argument(
-        "--word",
-        action="append",
+    parser.option(
+        "--word WORD",
+        "print the paraphrases of this word. May be repeated",
         default=[],
-        metavar="WORD",
-        help="print the paraphrases of this word. May be repeated",
+        action="append",
     )
-    parser.add_argument("--count", type=int, default=10, help="paraphrases printed per word")
-    parser.add_argument(
+    parser.option("--count", "paraphrases printed per word", default=10)
+    parser.option(
         "--min-count",
-        type=int,
+        "minimum number of sentence pairs that contain both words (default: 10, as in the thesis)",
         default=10,
-        help=(
-            "minimum number of sentence pairs that contain both words (default: 10, as in the "
-            "thesis)"
-        ),
     )
-    parser.add_argument(
+    parser.option(
         "--max-words",
-        type=int,
+        "maximum sentence length in words, 0 for no limit (default: 30, as in the thesis)",
         default=30,
-        help="maximum sentence length in words, 0 for no limit (default: 30, as in the thesis)",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
     which.add_argument(
         "--encoder", metavar="MODEL", help="encoder that computes the paraphrase scores"
     )
-    parser.add_argument(
+    parser.option(
         "--min-score",
-        type=float,
-        default=0.35,
-        help="smallest paraphrase score, -1 to 1, with --score or --encoder (default: 0.35, as in "
+        "smallest paraphrase score, -1 to 1, with --score or --encoder (default: 0.35, as in "
         "the thesis)",
+        default=0.35,
     )
-    parser.add_argument("--simlex", action="store_true", help="compare the scores with SimLex-999")
-    parser.add_argument(
-        "--beside",
-        action="append",
+    parser.flag("--simlex", "compare the scores with SimLex-999")
+    parser.option(
+        "--beside FILE",
+        "with --simlex: TSV file of word pairs to compare with SimLex-999, such as PPDB. "
+        "Scores are optional",
         default=[],
-        metavar="FILE",
-        help=(
-            "with --simlex: TSV file of word pairs to compare with SimLex-999, such as PPDB. "
-            "Scores are optional"
-        ),
+        action="append",
     )
     add_data_option(parser, "--simlex reads SimLex-999 from it")
 

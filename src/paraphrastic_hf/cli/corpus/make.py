@@ -49,21 +49,16 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument(
-        "recipe", help="recipe of the corpus: a YAML file, or the name of a packaged recipe"
-    )
+    parser.option("recipe", "recipe of the corpus: a YAML file, or the name of a packaged recipe")
     add_keys_option(parser, _load, more=_source_and_step_fields)
-    parser.add_argument(
-        "--output",
+    parser.option(
+        "--output DIR",
+        "folder to write. The same command resumes an interrupted run",
         required=True,
-        metavar="DIR",
-        help="folder to write. The same command resumes an interrupted run",
     )
     add_data_option(parser, "base of relative paths in the recipe")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="start again if --output holds another corpus"
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
+    parser.flag("--overwrite", "start again if --output holds another corpus")
+    parser.flag("--quiet", "show no progress bars")
     parser.set_defaults(takes_overrides=True, recipe_kinds=("corpus",))
 
 

@@ -33,13 +33,11 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("source", help="folder of source vectors (`paraphrastic corpus encode`)")
-    parser.add_argument("target", help="folder of target vectors by the same model")
-    parser.add_argument(
-        "--output", required=True, metavar="DIR", help="folder of the search and the pairs"
-    )
+    parser.option("source", "folder of source vectors (`paraphrastic corpus encode`)")
+    parser.option("target", "folder of target vectors by the same model")
+    parser.option("--output DIR", "folder of the search and the pairs", required=True)
     add_pair_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress bars and no counts")
+    parser.flag("--quiet", "show no progress bars and no counts")
     parser.set_defaults(takes_overrides=True, recipe_kinds=("make",))
 
 

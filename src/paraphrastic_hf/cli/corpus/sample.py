@@ -7,6 +7,7 @@ import math
 import sys
 
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 
@@ -22,22 +23,17 @@ examples:
   paraphrastic corpus sample pairs.tsv --independent runs/other --language-model runs/lm"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "corpus", nargs="*", help="corpora: folders of `corpus make`, parquet or TSV files"
-    )
-    parser.add_argument(
-        "--bins",
+def configure(parser: Parser) -> None:
+    parser.option("corpus", "corpora: folders of `corpus make`, parquet or TSV files", nargs="*")
+    parser.option(
+        "--bins EDGE",
+        "edges of the score bins. A bin includes its upper edge, but not its lower edge "
+        "(default: -0.1 0.2 0.4 0.6 0.8 1)",
         type=float,
         nargs="+",
-        metavar="EDGE",
-        help="edges of the score bins. A bin includes its upper edge, but not its lower edge "
-        "(default: -0.1 0.2 0.4 0.6 0.8 1)",
     )
-    parser.add_argument(
-        "--per-bin", type=int, default=100, help="rows sampled from each bin, at least 1"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the sample")
+    parser.option("--per-bin", "rows sampled from each bin, at least 1", default=100)
+    parser.option("--seed", "seed of the sample", default=1)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--score", metavar="COLUMN", help="column of the scores that determine the bins"
@@ -48,23 +44,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="encoder that computes the score if --score is not given",
     )
-    parser.add_argument(
-        "--independent",
-        metavar="MODEL",
-        help="second encoder, to report the mean similarity of each bin",
+    parser.option(
+        "--independent MODEL", "second encoder, to report the mean similarity of each bin"
     )
-    parser.add_argument(
-        "--language-model",
-        metavar="MODEL",
-        help="language model of `paraphrastic train` or KenLM, for the perplexity of the "
-        "translations",
+    parser.option(
+        "--language-model MODEL",
+        "language model of `paraphrastic train` or KenLM, for the perplexity of the translations",
     )
-    parser.add_argument("--output", metavar="DIR", help="folder of the page, the table and the key")
-    parser.add_argument(
-        "--answers",
+    parser.option("--output DIR", "folder of the page, the table and the key")
+    parser.option(
+        "--answers FILE",
+        "files of annotators' answers to summarize. --output is then the folder of the sample",
         nargs="+",
-        metavar="FILE",
-        help="files of annotators' answers to summarize. --output is then the folder of the sample",
     )
 
 

@@ -7,6 +7,7 @@ import json
 import math
 from pathlib import Path
 
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.pipelines.statistics.describe import Description, Idf, Mean, describe_corpus
 
@@ -33,24 +34,20 @@ THESIS = (  # Table 25
 HEADER = ("corpus", "rows", "length", "IDF", "para. score", "vocab. entropy", "parse entropy")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "corpus", nargs="+", help="corpora: folders of `corpus make`, parquet or TSV files"
-    )
-    parser.add_argument(
+def configure(parser: Parser) -> None:
+    parser.option("corpus", "corpora: folders of `corpus make`, parquet or TSV files", nargs="+")
+    parser.option(
         "--side",
-        choices=("reference", "translation"),
+        "side to describe (default: reference, as in the thesis)",
         default="reference",
-        help="side to describe (default: reference, as in the thesis)",
+        choices=("reference", "translation"),
     )
-    parser.add_argument(
-        "--sample",
-        type=int,
+    parser.option(
+        "--sample ROWS",
+        "rows of the random sample, 0 for all (default: %(default)s, as in the thesis)",
         default=SAMPLE,
-        metavar="ROWS",
-        help="rows of the random sample, 0 for all (default: %(default)s, as in the thesis)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the sample")
+    parser.option("--seed", "seed of the sample", default=1)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
     which.add_argument(
@@ -69,8 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "all counts"
         ),
     )
-    parser.add_argument("--parses", metavar="COLUMN", help="column of the bracketed parses")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.option("--parses COLUMN", "column of the bracketed parses")
+    parser.flag("--json", "print JSON instead of a table")
 
 
 def run(arguments: argparse.Namespace) -> None:

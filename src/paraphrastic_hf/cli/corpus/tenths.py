@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
 
 EPILOG = """\
@@ -22,10 +23,8 @@ examples:
   done"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "corpus", nargs="+", help="corpora: folders of `corpus make`, parquet or TSV files"
-    )
+def configure(parser: Parser) -> None:
+    parser.option("corpus", "corpora: folders of `corpus make`, parquet or TSV files", nargs="+")
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--score", metavar="COLUMN", help="column of the score")
     which.add_argument(
@@ -33,15 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="step of `corpus make` that computes the score, such as overlap or paraphrase_score",
     )
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder of the parts")
-    parser.add_argument("--parts", type=int, default=10, help="number of parts, at least 2")
-    parser.add_argument(
-        "--most",
-        type=int,
-        metavar="ROWS",
-        help="rows to write of each part, sampled at random (default: all)",
+    parser.option("--output DIR", "folder of the parts", required=True)
+    parser.option("--parts", "number of parts, at least 2", default=10)
+    parser.option(
+        "--most ROWS", "rows to write of each part, sampled at random (default: all)", type=int
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of this sample")
+    parser.option("--seed", "seed of this sample", default=1)
 
 
 @holds_output("cutting tenths")

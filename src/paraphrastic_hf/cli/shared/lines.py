@@ -99,7 +99,13 @@ def pair_blocks(
     else:
         layout, rows = open_table(Path(path), Wanted())
         _tell_layout(name, layout)
-        blocks = _in_blocks((_named_pair(*row) for row in rows), size)
+        pairs = (
+            PairLine("\t", wrong=row, place=place)
+            if isinstance(row, str)
+            else PairLine("\t".join(map(one_line, row)), row)
+            for place, row in rows
+        )
+        blocks = _in_blocks(pairs, size)
     for block in blocks:
         for pair in block:
             if pair.wrong is None:
@@ -145,12 +151,6 @@ def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairL
         yield pairs
 
 
-def _named_pair(place: str, row: Sequence[str] | str) -> PairLine:
-    if isinstance(row, str):
-        return PairLine("\t", wrong=row, place=place)
-    return PairLine("\t".join(map(one_line, row)), row)
-
-
 def _tell_layout(name: str, layout: Layout) -> None:
     if layout.taken and (layout.has_header or len(layout.names) > 2):
         print(f"{name}: {layout.describe()}", file=sys.stderr)
@@ -175,12 +175,16 @@ def column_blocks(
     Yields:
         Lists of strings, or arrays of pyarrow for parquet, Arrow IPC and Lance.
     """
+    remarks, number = Remarks(path, refuse=bad_lines == "refuse"), 0
     if is_arrow_file(Path(path)):
-        yield from _arrow_blocks(path, column, bad_lines)
+        for arrow in text_blocks(Path(path), column):
+            for place in blank_texts(arrow):
+                remarks.add(BLANK, number + place + 1)
+            number += len(arrow)
+            yield arrow
+        remarks.tell()
         return
-    remarks = Remarks(path, refuse=bad_lines == "refuse")
     _, rows = open_table(Path(path), Wanted((column,)))
-    number = 0
     for block in _in_blocks(rows, size):
         texts = []
         for _, row in block:
@@ -191,16 +195,6 @@ def column_blocks(
             elif is_blank(row[0]):
                 remarks.add(BLANK, number)
         yield texts
-    remarks.tell()
-
-
-def _arrow_blocks(path: str, column: str, bad_lines: str) -> Iterator[Any]:
-    remarks, number = Remarks(path, refuse=bad_lines == "refuse"), 0
-    for block in text_blocks(Path(path), column):
-        for row in blank_texts(block):
-            remarks.add(BLANK, number + row + 1)
-        number += len(block)
-        yield block
     remarks.tell()
 
 
@@ -296,13 +290,10 @@ def open_output(path: str) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    place: AbstractContextManager[Path]
-    if is_stream(path):
-        place = contextlib.nullcontext(Path(path))
-    else:
-        place = replacing(output_file(path), is_shared=True)
+    place: AbstractContextManager[Path] = contextlib.nullcontext(Path(path))
     with naming(path):
         if not is_stream(path):
+            place = replacing(output_file(path), is_shared=True)
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         opened = PACKED.get(Path(path).suffix, open)
         with place as target, opened(target, "wt", encoding="utf-8") as file:

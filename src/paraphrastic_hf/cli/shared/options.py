@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, ModelError, ParaphrasticError
 
 
@@ -37,10 +38,8 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-remote-code",
         action="store_true",
-        help=(
-            "run Python code that comes with a model of another library, with your permissions "
-            "(default: refuse such models)"
-        ),
+        help="run Python code that comes with a model of another library, with your permissions "
+        "(default: refuse such models)",
     )
 
 
@@ -48,10 +47,8 @@ def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latent",
         metavar="NAME",
-        help=(
-            "for generative models, the latent variable whose mean is the embedding: semantic, or "
-            "a language such as en (default: semantic)"
-        ),
+        help="for generative models, the latent variable whose mean is the embedding: semantic, or "
+        "a language such as en (default: semantic)",
     )
     add_trust_option(parser)
 
@@ -93,21 +90,16 @@ def evaluation_folder(given: str | None) -> str:
     return str(evaluation_files(data_root(given, "the official evaluation files")))
 
 
-def add_dimension_option(parser: argparse._ActionsContainer, model: str = "the model") -> None:
-    parser.add_argument(
-        "--dimension",
-        type=int,
-        metavar="N",
-        help=f"leading dimensions of {model} to keep. Averaging models only (default: all)",
-    )
+def add_dimension_option(parser: Parser, model: str = "the model") -> None:
+    what = f"leading dimensions of {model} to keep. Averaging models only (default: all)"
+    parser.option("--dimension N", what, type=int)
 
 
-def add_smaller_options(parser: argparse._ActionsContainer, model: str = "the model") -> None:
+def add_smaller_options(parser: Parser, model: str = "the model") -> None:
     add_dimension_option(parser, model)
-    parser.add_argument(
-        "--precision",
-        metavar="NAME",
-        help=f"number format of {model}: float32, bfloat16, int8 or int4. Averaging models only "
+    parser.option(
+        "--precision NAME",
+        f"number format of {model}: float32, bfloat16, int8 or int4. Averaging models only "
         "(default: as stored)",
     )
 

@@ -64,6 +64,21 @@ class Parser(argparse.ArgumentParser):
         for name in (None, "store"):
             self.register("action", name, _Joined)
 
+    def option(self, name: str, help: str, default: Any = None, **options: Any) -> None:
+        """Add an argument, with the options of `add_argument`.
+
+        A metavar may follow the name: `--output DIR`. A number as `default` sets the type.
+        """
+        name, _, metavar = name.partition(" ")
+        if metavar:
+            options["metavar"] = metavar
+        if type(default) in (int, float):
+            options.setdefault("type", type(default))
+        self.add_argument(name, help=help, default=default, **options)
+
+    def flag(self, name: str, help: str) -> None:
+        self.add_argument(name, help=help, action="store_true")
+
     def add_module(self, name: str) -> None:
         module = importlib.import_module(name)
         self.epilog = getattr(module, "EPILOG", None)

@@ -9,6 +9,7 @@ from typing import IO, Any, TypeVar
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, open_output, tell_if_empty
 from paraphrastic_hf.cli.shared.options import data_errors
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
@@ -21,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def add_writing_options(
-    parser: argparse.ArgumentParser,
+    parser: Parser,
     *,
     beams: int = 5,
     max_tokens: int = 100,
@@ -31,36 +32,26 @@ def add_writing_options(
     ),
 ) -> None:
     """Add the options of beam search, sampling and output. `outputs` is the help of `--outputs`."""
-    parser.add_argument(
-        "--output", default="-", metavar="FILE", help="file to write (default: print)"
-    )
-    parser.add_argument(
+    parser.option("--output FILE", "file to write (default: print)", default="-")
+    parser.option(
         "--beams",
+        f"beam size, at least 1 (default: {beams}, or --outputs if that is larger)",
         type=int,
-        help=f"beam size, at least 1 (default: {beams}, or --outputs if that is larger)",
     )
-    parser.add_argument(
-        "--sample", action="store_true", help="sample the tokens instead of beam search"
-    )
-    parser.add_argument(
+    parser.flag("--sample", "sample the tokens instead of beam search")
+    parser.option(
         "--top-p",
+        "with --sample, total probability of the most likely tokens to sample from (nucleus "
+        "sampling), above 0, at most 1 (default: 0.9)",
         type=float,
-        help=(
-            "with --sample, total probability of the most likely tokens to sample from (nucleus "
-            "sampling), above 0, at most 1 (default: 0.9)"
-        ),
     )
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        help="with --sample, softmax temperature, above 0 (default: 1)",
+    parser.option(
+        "--temperature", "with --sample, softmax temperature, above 0 (default: 1)", type=float
     )
-    parser.add_argument("--outputs", type=int, default=1, help=outputs)
-    parser.add_argument(
-        "--max-tokens", type=int, default=max_tokens, help="maximum length of a sentence, in tokens"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of --sample")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    parser.option("--outputs", outputs, default=1)
+    parser.option("--max-tokens", "maximum length of a sentence, in tokens", default=max_tokens)
+    parser.option("--seed", "seed of --sample", default=0)
+    parser.flag("--quiet", "show no progress bar")
     parser.set_defaults(usual_beams=beams)
     add_bad_lines(parser)
 

@@ -14,20 +14,14 @@ from paraphrastic_hf.corpora.builder import Corpus, Row, bitext
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.bitext_files import Pairs, find_bitext
 from paraphrastic_hf.corpora.readers.dictionaries import FREEDICT, dictionary_pairs
-from paraphrastic_hf.corpora.readers.paraphrase import TextFilterConfig
+from paraphrastic_hf.corpora.readers.paraphrase import BadRowsConfig, TextFilterConfig
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
+from paraphrastic_hf.io.pairs import good_rows, iterate_rows
 
 
 @dataclass
-class BitextConfig(TextFilterConfig):
-    """Options of bitext. The thesis filters with `min_words=5, max_words=100` (5.6.2).
-
-    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows to skip, 0 to 1.
-    """
-
-    bad_rows: str = "skip"
-    max_bad_rows: float = MAX_BAD_ROWS
+class BitextConfig(TextFilterConfig, BadRowsConfig):
+    """Options of bitext. The thesis filters with `min_words=5, max_words=100` (5.6.2)."""
 
 
 class BitextCorpus(Corpus):

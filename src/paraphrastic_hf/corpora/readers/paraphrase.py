@@ -54,14 +54,16 @@ class ScoreFilterConfig(TextFilterConfig):
 
 
 @dataclass
-class ParaNmtConfig(ScoreFilterConfig):
-    """Options of ParaNMT.
-
-    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows to skip, 0 to 1.
-    """
+class BadRowsConfig(datasets.BuilderConfig):
+    """`bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share to skip, 0 to 1."""
 
     bad_rows: str = "skip"
     max_bad_rows: float = MAX_BAD_ROWS
+
+
+@dataclass
+class ParaNmtConfig(ScoreFilterConfig, BadRowsConfig):
+    """Options of ParaNMT."""
 
 
 class ParaNmt(Corpus):
@@ -105,11 +107,10 @@ class ParaNmt(Corpus):
 
 
 @dataclass
-class PpdbConfig(ScoreFilterConfig):
-    """Options of PPDB.
+class WordPairsConfig(datasets.BuilderConfig):
+    """`word_pairs` keeps only unique pairs of single words.
 
-    `word_pairs` keeps only unique pairs of single words. If `vocabulary` is given, both words must
-    be in this file, whose lines start with a word.
+    If `vocabulary` is given, both words must be in this file, whose lines start with a word.
     """
 
     word_pairs: bool = False
@@ -117,11 +118,8 @@ class PpdbConfig(ScoreFilterConfig):
 
 
 @dataclass
-class WordPairsConfig(datasets.BuilderConfig):
-    """Options of unscored word pairs, as in `PpdbConfig`."""
-
-    word_pairs: bool = False
-    vocabulary: str | None = None
+class PpdbConfig(ScoreFilterConfig, WordPairsConfig):
+    """Options of PPDB."""
 
 
 class Ppdb(Corpus):

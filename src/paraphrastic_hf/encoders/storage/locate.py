@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
+from paraphrastic_hf.config.recipe import ENCODER_KINDS
 from paraphrastic_hf.errors import (
     ModelError,
     in_a_line,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,23 +27,25 @@ from paraphrastic_hf.metrics.resampling import (
 EDGES = (0.025, 0.975)  # quantiles of a 95 % interval
 
 
-class Resampled(Protocol):
-    """Protocol of `Judged` and `Ranked`: one encoder's results on each example of a dataset."""
+@dataclass(frozen=True)
+class Resampled:
+    """One encoder's results on each example of a dataset. Base class of `Judged` and `Ranked`.
 
-    @property
-    def group(self) -> str: ...
+    Attributes:
+        group: Group of the dataset, such as its year or `zero-shot gl az`.
+        measure: Name of the score, such as `accuracy` or `pearson`.
+    """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def measure(self) -> str: ...
+    group: str
+    name: str
+    measure: str
 
     @property
     def score(self) -> float:
-        pass
+        return float(self.resampled(np.arange(len(self))[None])[0])
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        raise NotImplementedError
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
         """Return the score x 100 of each resample, (samples,).
@@ -51,6 +53,7 @@ class Resampled(Protocol):
         Args:
             drawn: Indices of the examples in each resample, (samples, examples).
         """
+        raise NotImplementedError
 
     def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of this encoder and of `other` after exchanging some of their results.
@@ -62,10 +65,11 @@ class Resampled(Protocol):
         Returns:
             Two arrays of scores x 100, (permutations,) each.
         """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judged(Resampled):
     """One encoder's results on one dataset, for scores that are ratios of sums.
 
     The score of a part, such as a fold, is 100 times its total gain divided by its total possible
@@ -74,15 +78,10 @@ class Judged:
     the possible gain.
 
     Attributes:
-        group: Group of the dataset, such as `zero-shot gl az`.
-        measure: Name of the score, such as `accuracy`.
         gained: Gain of each example, (parts, examples).
         possible: Possible gain of each example, (parts, examples).
     """
 
-    group: str
-    name: str
-    measure: str
     gained: np.ndarray
     possible: np.ndarray
 
@@ -115,18 +114,14 @@ def _share(sums: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranked(Resampled):
     """One encoder's cosines for the pairs of a dataset, with human scores or labels.
 
     Attributes:
-        group: Group of the dataset, such as its year.
         measure: A key of `MEASURES`.
         gold: Human score of each pair, or label 0 or 1, (pairs,).
     """
 
-    group: str
-    name: str
-    measure: str
     cosines: np.ndarray
     gold: np.ndarray
 
@@ -136,10 +131,6 @@ class Ranked:
 
     def __len__(self) -> int:
         return len(self.gold)
-
-    @property
-    def score(self) -> float:
-        return float(self.resampled(np.arange(len(self))[None])[0])
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
         values, gold = (np.asarray(each, np.float64) for each in (self.cosines, self.gold))

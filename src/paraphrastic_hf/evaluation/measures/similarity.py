@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
 
 Encode = Callable[[list[str]], np.ndarray]
+WHOLE = "all pairs"  # name of the scores over all pairs of a group
 
 
 @dataclass(frozen=True)
@@ -29,19 +31,11 @@ class DatasetScore:
 
 
 @dataclass(frozen=True)
-class GroupScore:
-    """Pearson's r and Spearman's rho x 100 over all pairs of a group of datasets."""
-
-    group: str
-    pairs: int
-    all_pearson: float
-    all_spearman: float
-
-
-@dataclass(frozen=True)
 class SuiteScore:
+    """Scores of each dataset, and over all pairs of each group (named `WHOLE`)."""
+
     datasets: list[DatasetScore]
-    groups: list[GroupScore]
+    groups: list[DatasetScore]
 
 
 def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
@@ -49,31 +43,19 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
     `encode` returns vectors, (texts, dim). Datasets with equal `group` are also scored together.
     """
+
+    def score(name: str, group: str, cosine: np.ndarray, gold: Any) -> DatasetScore:
+        return DatasetScore(name, group, len(gold), pearson(cosine, gold), spearman(cosine, gold))
+
     datasets: list[DatasetScore] = []
     by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
     for pairs, cosine in zip(suite, cosines(encode, suite), strict=True):
-        datasets.append(
-            DatasetScore(
-                pairs.name,
-                pairs.group,
-                len(pairs),
-                pearson(cosine, pairs.scores),
-                spearman(cosine, pairs.scores),
-            )
-        )
+        datasets.append(score(pairs.name, pairs.group, cosine, pairs.scores))
         by_group.setdefault(pairs.group, []).append((cosine, pairs.scores))
-    groups = []
-    for group, parts in by_group.items():
-        cosine = np.concatenate([part[0] for part in parts])
-        gold = np.concatenate([part[1] for part in parts])
-        groups.append(
-            GroupScore(
-                group,
-                len(gold),
-                pearson(cosine, gold),
-                spearman(cosine, gold),
-            )
-        )
+    groups = [
+        score(WHOLE, group, *map(np.concatenate, zip(*parts, strict=True)))
+        for group, parts in by_group.items()
+    ]
     return SuiteScore(datasets, groups)
 
 

@@ -105,12 +105,12 @@ def _benchmark(data_dir: Path) -> list[ScoredPairs]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    def figures(group: str, names: Sequence[str]) -> dict[str, float]:
+    def figures(group: str, names: Iterable[str]) -> dict[str, float]:
         return {f"{group} {name}": score_of(rows, "pearson", group, name) for name in names}
 
     return {
-        **figures("length", tuple(LENGTHS)),
-        **figures("unknown words", tuple(UNKNOWN)),
+        **figures("length", LENGTHS),
+        **figures("unknown words", UNKNOWN),
         "STS captions": mean_of(rows, "pearson", "captions"),
         "STS other": mean_of(rows, "pearson", "other datasets"),
         **figures("STS-B test", BENCHMARK),

@@ -46,7 +46,8 @@ def _paper(plus: float, minus: float, average: float, *table_49: float) -> dict[
 
 
 STS_HARD = Suite(
-    "Hard STS, negation and the other splits of STS 2012-2016 by word error rate (5.6.3, 5.6.4)",
+    "STS 2012-2016: pairs whose word overlap contradicts the human score, and other splits (5.6.3, "
+    "5.6.4)",
     "Pearson r x 100 over the pairs of a split",
     {"Hard STS": PairsTask(_read)},
     _headline,

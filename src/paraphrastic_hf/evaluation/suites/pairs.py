@@ -16,7 +16,7 @@ from paraphrastic_hf.evaluation.measures.judged import Ranked
 from paraphrastic_hf.evaluation.measures.similarity import cosines, score_suite
 from paraphrastic_hf.evaluation.suite import Row
 
-WHOLE = "all pairs"  # name of the row over all pairs of a group
+MEASURES = ("pearson", "spearman")
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,13 @@ class PairsTask:
     def __call__(self, encoder: Any, data_dir: Path) -> list[Row]:
         suite = self.datasets(data_dir)
         result = score_suite(encoder.encode, suite)
-        rows = []
-        for dataset, pairs in zip(result.datasets, suite, strict=True):
-            scores = {"pearson": dataset.pearson, "spearman": dataset.spearman}
-            if self.more is not None:
-                scores |= self.more(encoder, pairs)
-            rows.append(Row(dataset.group, dataset.name, dataset.pairs, scores))
-        if self.has_whole:
-            rows += [
-                Row(g.group, WHOLE, g.pairs, {"pearson": g.all_pearson, "spearman": g.all_spearman})
-                for g in result.groups
-            ]
+        rows = [
+            Row(each.group, each.name, each.pairs, {name: getattr(each, name) for name in MEASURES})
+            for each in result.datasets + (result.groups if self.has_whole else [])
+        ]
+        if self.more is not None:
+            for row, pairs in zip(rows, suite, strict=False):
+                row.scores.update(self.more(encoder, pairs))
         return rows
 
     def judged(self, encoder: Any, data_dir: Path) -> list[Ranked]:

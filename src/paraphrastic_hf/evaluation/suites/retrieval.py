@@ -19,11 +19,8 @@ from paraphrastic_hf.mining.vectors import UnitRows
 
 TRAINED = "ar es tr"
 ZERO_SHOT = "zero-shot gl az"
-THESIS_GROUPS = {
-    TRAINED: ("ara", "spa", "tur"),
-    ZERO_SHOT: ("glg", "aze"),
-}
-BUCC_SCORES = {"cosine": "cosine", "distance": "distance", "ratio": "ratio"}
+THESIS_GROUPS = {TRAINED: ("ara", "spa", "tur"), ZERO_SHOT: ("glg", "aze")}
+BUCC_SCORES = ("cosine", "distance", "ratio")
 
 
 def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]:
@@ -109,9 +106,7 @@ def _tatoeba_headline(rows: Sequence[Row]) -> dict[str, float]:
         if sum(row.group == group for row in rows) == len(names)
     }
     return {
-        TRAINED: float("nan"),
-        ZERO_SHOT: float("nan"),
-        **complete,
+        **{group: complete.get(group, float("nan")) for group in THESIS_GROUPS},
         "all languages": mean_of(rows, "accuracy"),
         "all, xx-en": mean_of(rows, "xx-en"),
         "all, en-xx": mean_of(rows, "en-xx"),
@@ -214,7 +209,7 @@ def _bucc(config: str) -> JudgedTask:
         data = load_dataset("bucc", config, data_dir=data_dir, streaming=True, split="gold")
         keys = (row["id"].split(" ") for row in data)
         gold = {numbers[0][source]: numbers[1][target] for source, target in keys}
-        pairs = {name: mine(*vectors, score=score) for name, score in BUCC_SCORES.items()}
+        pairs = {score: mine(*vectors, score=score) for score in BUCC_SCORES}
         return pairs, gold, len(numbers[0])
 
     def rows(encoder: Any, data_dir: Path) -> list[Row]:
@@ -228,10 +223,6 @@ def _bucc(config: str) -> JudgedTask:
         return [bucc_judged(config, name, pairs, gold, sources) for name, pairs in found.items()]
 
     return JudgedTask(rows, judged)
-
-
-def _bucc_headline(rows: Sequence[Row]) -> dict[str, float]:
-    return {f"{row.group} {row.name}": row.scores["F1"] for row in rows}
 
 
 def _paper(trained: float, zero_shot: float) -> dict[str, float]:
@@ -264,7 +255,7 @@ BUCC = Suite(
     "BUCC 2018: mining translations from two sets of sentences (5.2.4, 5.13.2)",
     "F1 x 100",
     {name: _bucc(name) for name in find_source("bucc").configs},
-    _bucc_headline,
+    lambda rows: {f"{row.group} {row.name}": row.scores["F1"] for row in rows},
     {
         "thesis SP 40k, cosine (Table 44)": {"fr-en cosine": 76.8, "de-en cosine": 77.5},
         "LASER (Table 57)": {"fr-en ratio": 87.6, "de-en ratio": 91.24, "ru-en ratio": 90.03},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from paraphrastic_hf.corpora.readers.sts_files import (
     read_stsb,
 )
 from paraphrastic_hf.errors import MissingFileError
+from paraphrastic_hf.evaluation.measures.similarity import WHOLE
 from paraphrastic_hf.evaluation.suite import Row, Suite, mean_of, weighted_mean_of
-from paraphrastic_hf.evaluation.suites.pairs import WHOLE, PairsTask, corpus_task
+from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_task
 
 YEARS = tuple(STS_DATASETS)
 AVERAGE = "2012-2016"
@@ -90,10 +92,6 @@ def _of_22(mean: float, twitter: float) -> dict[str, float]:
     return {ALL_22: mean, WITHOUT_TWITTER: (22 * mean - twitter) / 21}
 
 
-def _year(year: str) -> PairsTask:
-    return PairsTask(lambda data_dir: read_sts_year(data_dir, year), has_whole=True)
-
-
 def _paper(*years: float, **others: float) -> dict[str, float]:
     return {**dict(zip(YEARS, years, strict=True)), AVERAGE: float(np.mean(years)), **others}
 
@@ -102,7 +100,7 @@ STS = Suite(
     "STS 2012-2016, STS Benchmark and STS 2017: correlation with human similarity (2.1.1)",
     "Pearson r x 100; MTEB: Spearman rho x 100",
     {
-        **{year: _year(year) for year in YEARS},
+        **{year: PairsTask(partial(read_sts_year, year=year), has_whole=True) for year in YEARS},
         "STS-B": PairsTask(lambda data_dir: [read_stsb(data_dir, split) for split in STSB_SPLITS]),
         "STS17": PairsTask(read_sts17),
         "SICK and Twitter": _sick_and_twitter,

@@ -49,15 +49,21 @@ def _by_nested_folds(corpus: str) -> Task:
     return task
 
 
+def _by_validation(
+    name: str, sides: Sequence[np.ndarray], tables: Sequence[Columns], classes: int
+) -> list[Row]:
+    train, validation, test = (
+        (side, np.array(table["label"])) for side, table in zip(sides, tables, strict=True)
+    )
+    score = accuracy(fitted_by_validation(train, validation, classes), *test)
+    return [Row("test set", name, len(test[1]), {"accuracy": score})]
+
+
 def _stanford(config: str, name: str, classes: int) -> Task:
     def task(encoder: Any, data_dir: Path) -> list[Row]:
         tables = [read_columns("sst", config, split, data_dir) for split in SPLITS]
         sides = embed(encoder, *(table["text"] for table in tables))
-        train, validation, test = (
-            (side, np.array(table["label"])) for side, table in zip(sides, tables, strict=True)
-        )
-        score = accuracy(fitted_by_validation(train, validation, classes), *test)
-        return [Row("test set", name, len(test[1]), {"accuracy": score})]
+        return _by_validation(name, sides, tables, classes)
 
     return task
 
@@ -84,12 +90,7 @@ def _paraphrases(encoder: Any, data_dir: Path) -> list[Row]:
 
 def _entailment(encoder: Any, data_dir: Path) -> list[Row]:
     tables = [read_columns("sick", None, split, data_dir) for split in SPLITS]
-    sides = _embed_pairs(encoder, *tables)
-    train, validation, test = (
-        (side, np.array(table["label"])) for side, table in zip(sides, tables, strict=True)
-    )
-    score = accuracy(fitted_by_validation(train, validation, 3), *test)
-    return [Row("test set", "SICK-E", len(test[1]), {"accuracy": score})]
+    return _by_validation("SICK-E", _embed_pairs(encoder, *tables), tables, 3)
 
 
 def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.config.named_code import imported
+from paraphrastic_hf.config.recipe import imported
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.storage.int8 import Int8Encoder
 from paraphrastic_hf.encoders.vectors import checked_vectors

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
-from paraphrastic_hf.config.recipe import argument, check_bounds
+from paraphrastic_hf.config.recipe import ENCODER_KINDS, argument, check_bounds
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.engine.recipe import check_source, must_be
 
