@@ -1,11 +1,11 @@
 """Quality and speed of the steps of `corpus make` that filter by meaning.
 
 * `scores`: share of true pairs that `cross_lingual_score` keeps, and of wrong pairs that it keeps.
-  True pairs are news translations, on which `multilingual` was not trained. Wrong pairs have the
-  translation of the next sentence (`next`), of the most similar other sentence by `english`
-  (`similar`), or half of their own translation (`half`).
+  True pairs are news of WMT and sentences of XNLI, on which `multilingual` was not trained. Wrong
+  pairs have the translation of the next sentence (`next`), of the most similar other sentence by
+  `english` (`similar`), or half of their own translation (`half`). A fifth of the rows is wrong.
 * `duplicates`: share of paraphrases (MRPC, STS-B 4 to 5) that `semantic_duplicates` drops, and of
-  other pairs (MRPC negatives, STS-B 0 to 3, PAWS negatives). Each set is one corpus.
+  other pairs (MRPC negatives, STS-B 0 to 3).
 * `exclusion`: STS-B test sentences, altered, are planted in a corpus. Reports the share that
   `exclude` drops, and of the corpus's own rows.
 * `speed`: rows per processor second of one thread.
@@ -35,9 +35,11 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.pipelines.steps.base import Row
 from paraphrastic_hf.pipelines.steps.registry import make_step
 
-LANGUAGES = ("cs", "de", "ja", "ru", "zh")
-MARGINS = {"none": (0.3, 0.4, 0.5), "ratio": (1.05, 1.1, 1.2), "distance": (0.05, 0.1, 0.15)}
-BOUNDS = (0.8, 0.85, 0.9, 0.95)
+NEWS, XNLI = ("cs", "de", "ja", "ru", "zh"), ("ar", "de", "es", "fr", "ru", "tr", "zh")
+MARGINS = {"none": (0.3, 0.4, 0.5), "ratio": (1.0, 1.05, 1.1, 1.2), "distance": (0.0, 0.05, 0.1)}
+CORPUS = Path("train/en-de/tatoeba.tsv.xz")
+WRONG = 0.2  # share of wrong rows
+BOUNDS = (0.7, 0.8, 0.85, 0.9, 0.95)
 BLOCK = 2000
 processor_seconds = partial(timed, clock=time.process_time)
 
@@ -67,49 +69,73 @@ def half(text: str) -> str:
     return text[: max(1, len(text) // 2)]
 
 
-def most_similar(texts: list[str]) -> np.ndarray:
-    """Return the index of the most similar other text of each, by `english`."""
+def most_similar(english: list[str], other: list[str]) -> np.ndarray:
+    """Return the index of the pair with the most similar, but different, English and other side."""
     encoder = SentenceEncoder.from_pretrained("english", num_threads=1)
-    vectors = encoder.encode(texts, normalize_embeddings=True)
+    vectors = encoder.encode(english, normalize_embeddings=True)
     cosines = vectors @ vectors.T
-    words = [text.lower().split() for text in texts]
-    first: dict[str, int] = {}
-    number = [first.setdefault(" ".join(each), len(first)) for each in words]
-    cosines[np.equal.outer(number, number)] = -1  # the text itself, and equal texts
+    for side in (english, other):
+        cosines[np.equal.outer(*[np.array([text.lower() for text in side])] * 2)] = -1
     return cosines.argmax(1)
+
+
+def read_xnli(data: Path, code: str) -> list[tuple[str, str]]:
+    """Return the distinct premises and hypotheses of the development set, in English and `code`."""
+    sides = [
+        [
+            line.split("\t")[:2]
+            for line in (data / f"dev-{each}.tsv").read_text("utf-8").splitlines()
+        ]
+        for each in ("en", code)
+    ]
+    pairs = (
+        (a, b)
+        for first, second in zip(*sides, strict=True)
+        for a, b in zip(first, second, strict=True)
+    )
+    return list(dict.fromkeys(pairs))
 
 
 def measure_scores(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
-    for code in LANGUAGES:
-        path = args.data / "train" / f"en-{code}" / "wmt21_23_refs.tsv.xz"
-        pairs = read_pairs(path, args.pairs)
+    sets = {
+        f"news en-{code}": read_pairs(
+            args.data / f"train/en-{code}/wmt21_23_refs.tsv.xz", args.pairs
+        )
+        for code in NEWS
+    }
+    sets |= {f"XNLI en-{c}": read_xnli(args.data / "eval/xnli", c)[: args.pairs] for c in XNLI}
+    for name, pairs in sets.items():
         english, other = (list(side) for side in zip(*pairs, strict=True))
         wrong = {
             "next": [*other[1:], other[0]],
-            "similar": [other[place] for place in most_similar(english)],
+            "similar": [other[place] for place in most_similar(english, other)],
             "half": list(map(half, other)),
         }
-        kinds = {"true": other, **wrong}
-        for margin, bounds in MARGINS.items():
-            # a corpus in which a fifth of the rows is wrong, then all wrong pairs in such a corpus
-            choice = random.Random(1)
-            scores: dict[str, list[float]] = {kind: [] for kind in kinds}
-            for kind, texts in kinds.items():
-                drawn = [choice.random() < 0.2 or kind == "true" for _ in texts]
-                mixed = [b if d else o for b, o, d in zip(texts, other, drawn, strict=True)]
-                values = scored(
-                    "cross_lingual_score",
-                    rows_of(zip(english, mixed, strict=True)),
-                    margin=margin,
-                )
-                scores[kind] = [v for v, d in zip(values, drawn, strict=True) if d]
-            for bound in bounds:
-                row = {
-                    kind: 100 * float(np.mean(np.array(v) >= bound)) for kind, v in scores.items()
-                }
-                found[f"en-{code} {margin} {bound}"] = row
+        for margin in MARGINS:
+            scores = {kind: score_mixed(english, other, w, margin) for kind, w in wrong.items()}
+            for bound in MARGINS[margin]:
+                kept = {kind: [(v >= bound).mean() for v in each] for kind, each in scores.items()}
+                row = {"true": 100 * float(np.mean([true for true, _ in kept.values()]))}
+                row |= {kind: 100 * float(share) for kind, (_, share) in kept.items()}
+                found[f"{name}, {margin}, {bound}"] = row
+    for margin, bounds in MARGINS.items():
+        for bound in bounds:
+            rows = [row for key, row in found.items() if key.endswith(f", {margin}, {bound}")]
+            mean = {kind: float(np.mean([row[kind] for row in rows])) for kind in rows[0]}
+            found[f"mean, {margin}, {bound}"] = mean
     return found
+
+
+def score_mixed(
+    english: list[str], other: list[str], wrong: list[str], margin: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of the true and of the wrong pairs, of which every fifth row is one."""
+    is_wrong = np.random.default_rng(1).random(len(other)) < WRONG
+    mixed = [w if bad else o for o, w, bad in zip(other, wrong, is_wrong, strict=True)]
+    rows = rows_of(zip(english, mixed, strict=True))
+    scores = scored("cross_lingual_score", rows, margin=margin)
+    return scores[~is_wrong], scores[is_wrong]
 
 
 def read_mrpc(data: Path) -> list[tuple[str, str, bool]]:
@@ -126,18 +152,11 @@ def read_stsb(data: Path, split: str) -> list[tuple[str, str, float]]:
     return [(row[5], row[6], float(row[4])) for row in rows]
 
 
-def read_paws(data: Path) -> list[tuple[str, str, bool]]:
-    text = (data / "eval" / "paws_qqp" / "dev_and_test.tsv").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in text.splitlines()[1:]]
-    return [(row[1], row[2], row[3] == "1") for row in rows]
-
-
 def measure_duplicates(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     graded = read_stsb(args.data, "train")
     sets = {
         "MRPC": read_mrpc(args.data),
         "STS-B": [(a, b, s >= 4) for a, b, s in graded if s >= 4 or s <= 3],
-        "PAWS": read_paws(args.data),
     }
     found: dict[str, dict[str, float]] = {}
     for name, every in sets.items():
@@ -198,15 +217,13 @@ def measure_exclusion(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test.txt"
         path.write_text("\n".join([*test, *of_paraphrases]), encoding="utf-8")
-        for kind, texts in corpora.items():
-            settings = {"paths": [str(path)], "of": "reference"}
-            scores = scored("exclude", [{"reference": text} for text in texts], **settings)
-            found[kind] = {f"above {b}": 100 * float((scores > b).mean()) for b in BOUNDS}
-            found[kind] |= {"texts": len(texts)}
+        for model in ("english", "multilingual"):
+            settings = {"paths": [str(path)], "of": "reference", "model": model}
+            for kind, texts in corpora.items():
+                scores = scored("exclude", [{"reference": text} for text in texts], **settings)
+                row = {f"above {b}": 100 * float((scores > b).mean()) for b in BOUNDS}
+                found[f"{kind}, {model}"] = row | {"texts": len(texts)}
     return found
-
-
-CORPUS = Path("train/en-de/tatoeba.tsv.xz")
 
 
 def measure_speed(args: argparse.Namespace) -> dict[str, dict[str, float]]:

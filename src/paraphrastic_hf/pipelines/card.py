@@ -29,8 +29,8 @@ TEMPLATE = """---
 
 # A corpus of {kind}
 
-{rows:,} pairs of {languages} sentences{how}. Made from {read:,} pairs by `paraphrastic corpus
-make`{following}.
+{rows:,} pairs of {languages} sentences{how}.
+Made from {read:,} pairs by `paraphrastic corpus make`{following}.
 
 ## Load
 

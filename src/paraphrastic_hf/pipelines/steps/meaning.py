@@ -119,7 +119,7 @@ class Exclude(Step):
         1.0
     """
 
-    at_most: float | None = argument(0.9, help="highest score of rows to keep")
+    at_most: float | None = argument(0.8, help="highest score of rows to keep")
     paths: list[str] = argument(
         help="files or folders with the texts to exclude, relative to the data root"
     )
