@@ -239,6 +239,27 @@ def test_excluded_files_are_below_the_data_root_and_must_not_change(
         make_corpus(recipe, tmp_path / "out", data_root=tmp_path)
 
 
+# -- recipes ---------------------------------------------------------------------------------------
+
+
+def test_the_recipe_in_the_guide_is_valid(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "clean.md").read_text("utf-8")
+    path = tmp_path / "guide.yaml"
+    path.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    recipe = load_corpus_recipe(path)
+    assert list(recipe.excluded()) == ["eval"]
+    assert {"cross_lingual_score", "semantic_duplicates"} < {key for s in recipe.steps for key in s}
+
+
+def test_the_smoke_recipe_drops_what_its_summary_says(tmp_path: Path) -> None:
+    files = in_this_process(load_corpus_recipe("demo/clean"), tmp_path)
+    steps = [row["step"] for name, rows in files.items() for row in rows if "rejects" in name]
+    assert sorted(steps) == [
+        *("cross_lingual_score", "cross_lingual_score", "excluded", "excluded"),
+        *("semantic_duplicate_reference", "semantic_duplicate_reference"),
+    ]
+
+
 # -- runs ------------------------------------------------------------------------------------------
 
 
@@ -256,7 +277,7 @@ def test_a_run_killed_in_either_phase_continues_to_the_same_rows(
     reached: Callable[[Path], bool], tmp_path: Path
 ) -> None:
     pairs, recipe, output = (tmp_path / name for name in ("pairs.tsv", "recipe.yaml", "out"))
-    many = (f"{sentence(n)} {sentence(3 * n)} {n % 9}\t{n}\n" for n in range(6000))
+    many = (f"{sentence(n)} {sentence(3 * n)} {n % 9}\t{n} dogs\n" for n in range(3000))
     pairs.write_text("".join(many), encoding="utf-8")
     mapping = {
         "kind": "corpus",
