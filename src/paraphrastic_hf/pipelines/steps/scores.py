@@ -88,7 +88,7 @@ class CrossLingualScore(ParaphraseScore):
     The sides are `reference` and `source`, or `reference` and `translation` in a recipe without
     `translate`. A margin compares the cosine with the mean cosine of both sentences to their `k`
     nearest neighbors (`mining.bitext`). Neighbors are searched among the distinct sentences of the
-    block, and of earlier rows if the block has fewer than 2,048 rows.
+    latest rows, `POOL` to `AT_A_TIME` of them.
 
     Example:
         >>> row = {"reference": "the cat is asleep", "translation": "le chat dort"}
