@@ -56,3 +56,6 @@ def test_damaged_text_is_read_with_replacement_characters(tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_bytes(b"caf\xe9\nnon\n")
     (tmp_path / "b.json").write_text('["x\\ud800"]')
     assert list(every_text(tmp_path)) == ["caf\ufffd", "non", "x?"]
+    long = "x" * 200_000
+    (tmp_path / "c.csv").write_text(f"{long}\n")
+    assert list(every_text(tmp_path / "c.csv")) == [long]

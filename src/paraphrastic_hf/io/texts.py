@@ -50,10 +50,15 @@ def _texts(path: Path) -> Iterator[str]:
         return
     for _, raw in raw_lines(path):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
-        if kind == "CSV" and "\t" not in line:
-            yield from next(csv.reader([line]), [])  # a cell with line ends gives its parts
-        else:
-            yield from line.split("\t")
+        yield from _cells(line) if kind == "CSV" and "\t" not in line else line.split("\t")
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line of CSV. A cell with line ends gives its parts."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:  # a long cell, or a NUL
+        return [line]
 
 
 def _json(path: Path) -> Iterator[str]:

@@ -80,7 +80,7 @@ def highest_cosines(queries: np.ndarray, others: np.ndarray) -> np.ndarray:
         for left in range(0, len(others), TILE):
             found = (own @ others[left : left + TILE].T).max(1)
             np.maximum(best[top : top + TILE], found, out=best[top : top + TILE])
-    return np.minimum(best, 1)  # rounding may exceed 1
+    return np.asarray(np.minimum(best, 1))  # rounding may exceed 1
 
 
 def _highest(row: np.ndarray, count: int) -> np.ndarray:

@@ -32,9 +32,9 @@ _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 class SemanticDuplicates(Step):
     """Cosine of a text with the nearest earlier text, in all tasks of a corpus.
 
-    Earlier texts are all that reached the step before, also those that it rejected. `corpus make`
-    runs the steps before this one on all tasks first, then compares each task with the tasks before
-    it. The search is exact, and its time grows with the square of the number of rows.
+    Earlier texts include those that this step rejects, but not those that earlier steps reject:
+    `corpus make` runs the earlier steps on all tasks first, then compares each task with the tasks
+    before it. The search is exact, and its time grows with the square of the number of rows.
 
     Attributes:
         of: Side to compare. The cosine of a pair is the mean cosine of its sides.
@@ -74,7 +74,7 @@ class SemanticDuplicates(Step):
         """Return the vector of each row, of length 1, or 0 if it has no text, (rows, dim)."""
         sides = (REFERENCE, TRANSLATION) if self.of == PAIR else (self.of,)
         found = [unit_vectors(column(rows, side), self.model, self.threads) for side in sides]
-        return np.concatenate(found, axis=1) / np.sqrt(len(sides), dtype=np.float32)
+        return np.asarray(np.concatenate(found, axis=1) / np.float32(len(sides) ** 0.5))
 
     def remember(self, vectors: np.ndarray) -> None:
         """Add earlier texts, given their `vectors`, which may be memory-mapped."""
