@@ -10,8 +10,10 @@ import pytest
 
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.pipelines.executors.registry import run_stages
+from paraphrastic_hf.pipelines.make import make_corpus
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from tests.pipelines.acting import Acting
+from tests.pipelines.test_make import PAIRS, files_of, in_this_process, recipe_of
 
 TASKS = 2
 SBATCH = """#!/bin/bash
@@ -73,6 +75,19 @@ def test_slurm_runs_the_incomplete_tasks(tmp_path: Path) -> None:
     assert run() == []
     begun = [(tmp_path / f"begun-{rank}").stat().st_size for rank in range(TASKS)]
     assert begun == [1, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_programs")
+def test_slurm_runs_the_phases_of_a_corpus_in_order(tmp_path: Path) -> None:
+    pairs, output = tmp_path / "pairs.tsv", tmp_path / "out"
+    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+    steps = [{"semantic_duplicates": {"model": "tiny", "at_most": 0.97}}, "duplicates"]
+    make = {"tasks": TASKS, "block": 40, "executor": "slurm", "partition": "cpu"}
+    recipe = recipe_of(pairs, steps=steps, make=make)
+    made = make_corpus(recipe, output)
+    assert 0 < made.rows < len(PAIRS)
+    assert files_of(output) == in_this_process(recipe, tmp_path / "here")
 
 
 @pytest.mark.usefixtures("_programs")

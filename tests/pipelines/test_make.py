@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from paraphrastic_hf.pipelines import make
 from paraphrastic_hf.pipelines.deal import deal, dealt_rows
 from paraphrastic_hf.pipelines.make import Made, make_corpus
 from paraphrastic_hf.pipelines.recipe import CorpusRecipe, corpus_recipe, load_corpus_recipe
-from paraphrastic_hf.pipelines.stages import stages_of
+from paraphrastic_hf.pipelines.stages import phases_of
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION
 from paraphrastic_hf.training.engine.provenance import keep_stamp
 
@@ -65,11 +66,12 @@ def in_this_process(recipe: CorpusRecipe, output: Path) -> dict[str, list[dict[s
     """Run the stages of every task without an executor and return the files."""
     rows = output / "work" / "rows"
     counts = deal(recipe.data, rows, recipe.make.tasks, by=recipe.dealt_by)
-    for task in range(recipe.make.tasks):
-        flow: Any = None
-        for stage in stages_of(recipe, output, counts, recipe.engine.model):
-            flow = stage(flow, task, recipe.make.tasks)
-        list(flow)
+    for phase in phases_of(recipe, output, counts, recipe.engine.model):
+        for task in range(recipe.make.tasks):
+            flow: Any = None
+            for stage in deepcopy(phase):
+                flow = stage(flow, task, recipe.make.tasks)
+            list(flow)
     return files_of(output)
 
 

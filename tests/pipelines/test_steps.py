@@ -236,7 +236,11 @@ def test_a_translation_in_another_language_is_left_out() -> None:
 
 
 def test_steps_can_be_pickled() -> None:
-    needed = {"cross_entropy": {"model": "m"}, "reference": {"model": "m"}}
+    needed: dict[str, dict[str, Any]] = {
+        "cross_entropy": {"model": "m"},
+        "reference": {"model": "m"},
+        "exclude": {"paths": ["test.txt"]},
+    }
     for name in STEPS:
         step = make_step(name, needed.get(name))
         assert pickle.loads(pickle.dumps(step)) == step

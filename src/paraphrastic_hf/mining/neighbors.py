@@ -24,7 +24,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import naming, replacing
-from paraphrastic_hf.mining.tiles import GROUP, HalfTile, RunningTopK, Tile
+from paraphrastic_hf.mining.tiles import GROUP, TILE, HalfTile, RunningTopK, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
@@ -74,7 +74,6 @@ def read_search(path: Path | None, key: str, forward: RunningTopK, backward: Run
 
 
 MEGABYTE = 2**20
-TILE = 2048  # height and width of a tile: 16 MB of float32, which fits in a cache
 TILES_ALIVE = 4  # memory of a tile and copies of its parts, in tiles
 SAVE_SECONDS = 30.0
 

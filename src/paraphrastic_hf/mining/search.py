@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paraphrastic_hf.encoders.vectors import unit_length
+from paraphrastic_hf.mining.tiles import TILE
 
 QUERIES_AT_A_TIME = 1024
 
@@ -57,6 +58,29 @@ def nearest_texts(
                 found[:] = heapq.nlargest(count, found)
         number += len(texts)
     return [[Match(cosine, -place, text) for cosine, place, text in found] for found in best]
+
+
+def highest_cosines(queries: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the cosine of each query with the nearest of the other vectors, in tiles.
+
+    Args:
+        queries: Unit vectors, (queries, dim).
+        others: Unit vectors, (others, dim), at least one. May be memory-mapped.
+
+    Returns:
+        The cosines, (queries,), -1 to 1.
+
+    Example:
+        >>> highest_cosines(np.eye(3)[:2], np.eye(3)[1:])
+        array([0., 1.])
+    """
+    best = np.full(len(queries), -1, queries.dtype)
+    for top in range(0, len(queries), TILE):
+        own = queries[top : top + TILE]
+        for left in range(0, len(others), TILE):
+            found = (own @ others[left : left + TILE].T).max(1)
+            np.maximum(best[top : top + TILE], found, out=best[top : top + TILE])
+    return np.asarray(np.minimum(best, 1))  # rounding may exceed 1
 
 
 def _highest(row: np.ndarray, count: int) -> np.ndarray:

@@ -68,6 +68,7 @@ class RunningTopK:
         self.columns[rows] = np.take_along_axis(columns, best, 1)
 
 
+TILE = 2048  # height and width of a tile: 16 MB of float32, which fits in a cache
 GROUP = 16
 PRECISIONS = ("float32", "bfloat16")
 MINUS_INFINITY = -128  # bits of bfloat16 -inf, as int16

@@ -12,7 +12,7 @@ from paraphrastic_hf.pipelines.recipe import TRANSLATE, CorpusRecipe, EngineArgu
 
 COLUMNS = {
     "reference": "a sentence of the bitext",
-    "translation": "the other side, as the engine translated it",
+    "translation": "the other side",
     "translation_score": "mean log-probability of its tokens, in nats (empty if the engine has "
     "no scores)",
     "paraphrase_score": "cosine of the two sides, by the recipe's encoder",
@@ -27,10 +27,10 @@ TEMPLATE = """---
 {front}
 ---
 
-# A corpus of paraphrases
+# A corpus of {kind}
 
-{rows:,} pairs of {language} sentences: one side is from bitext, the other {how}. Made from {read:,}
-pairs by `paraphrastic corpus make`, following [ParaNMT](https://aclanthology.org/P18-1042).
+{rows:,} pairs of {languages} sentences{how}.
+Made from {read:,} pairs by `paraphrastic corpus make`{following}.
 
 ## Load
 
@@ -83,8 +83,12 @@ def corpus_card(
     """Return the README of a corpus folder, with the metadata that `datasets` needs."""
     from huggingface_hub import DatasetCardData
 
+    languages = [recipe.data.reference]
+    if not recipe.is_bitext:
+        named = [name for source in recipe.data.sources for name in source.languages or ()]
+        languages = list(dict.fromkeys([*languages, *named]))
     front = DatasetCardData(
-        language=[recipe.data.reference],
+        language=languages,
         task_categories=["sentence-similarity"],
         size_categories=[size_category(rows)],
         configs=[
@@ -115,8 +119,14 @@ def corpus_card(
         front=front.to_yaml(),
         rows=rows,
         read=read,
-        language=recipe.data.reference,
-        how=_engine(recipe.engine) if recipe.is_bitext else "was given",
+        kind="paraphrases" if len(languages) == 1 else "translations",
+        languages=", ".join(languages),
+        how=f". One side is from bitext, the other {_engine(recipe.engine)}"
+        if recipe.is_bitext
+        else "",
+        following=", following [ParaNMT](https://aclanthology.org/P18-1042)"
+        if recipe.is_bitext
+        else "",
         columns="\n".join(markdown_table(["column", "content"], columns, "ll")),
         steps="\n".join(markdown_table(["step", "kept", "left out", "seconds"], table)),
         origins="\n".join(

@@ -29,7 +29,7 @@ from paraphrastic_hf.pipelines.card import corpus_card
 from paraphrastic_hf.pipelines.deal import CORPUS, LICENSE, deal
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import PROGRAMS, CorpusRecipe, corpus_recipe
-from paraphrastic_hf.pipelines.stages import KEPT, REJECTED, stages_of
+from paraphrastic_hf.pipelines.stages import KEPT, REJECTED, Hold, Stage, phases_of
 from paraphrastic_hf.training.engine.paths import resolve_model
 from paraphrastic_hf.training.engine.provenance import (
     Stamp,
@@ -102,21 +102,21 @@ def make_corpus(
     model = _model(recipe, data_root)
     with locked(folder, doing="making a corpus"):
         _claim(folder, recipe, overwrite)
-        stamp = text_stamp(recipe, data_root, models=recipe.models())
+        stamp = text_stamp(recipe, data_root, models=recipe.models(), files=recipe.excluded())
         if (folder / RECORD).exists():
             return _read_record(folder, stamp)
         keep_stamp(stamp, folder / "work", START_AFRESH)
         counts = _dealt(recipe, folder, data_root, progress)
-        with _bar(folder, counts, progress) as bar:
-            unfinished = run_stages(
-                stages_of(recipe, folder, counts, model),
-                recipe.make,
-                folder / "logs",
-                on_rows=bar.update,
-            )
-        if unfinished:
-            return Made(0, sum(counts), time.monotonic() - begun, [], [], len(unfinished))
-        made = _finish(folder, recipe, sum(counts), stamp, begun)
+        phases = phases_of(recipe, folder, counts, model, data_root)
+        logs = _logs(folder, phases)
+        with _bar(logs, counts, progress) as bar:
+            for phase, place in zip(phases, logs, strict=True):
+                _reset_lost(phase, place / "completions")
+                unfinished = run_stages(phase, recipe.make, place, on_rows=bar.update)
+                if unfinished:
+                    seconds = time.monotonic() - begun
+                    return Made(0, sum(counts), seconds, [], [], len(unfinished))
+        made = _finish(folder, recipe, logs, sum(counts), stamp, begun)
     logger.info("%s: %s from %s", folder, counted(made.rows, "row"), counted(made.read, "pair"))
     return made
 
@@ -193,10 +193,25 @@ def _dealt(
         )
 
 
-def _bar(folder: Path, counts: Sequence[int], progress: bool) -> Any:
-    done = [int(path.name) for path in (folder / "logs" / "completions").glob("[0-9]*")]
+def _logs(folder: Path, phases: Sequence[Sequence[Stage]]) -> list[Path]:
+    """Return the folder with the logs of each phase."""
+    logs = folder / "logs"
+    return [*(logs / f"before_{phase[0].name}" for phase in phases[1:]), logs]
+
+
+def _reset_lost(phase: Sequence[Stage], completions: Path) -> None:
+    """Mark tasks as incomplete if the files that they leave to the next phase are missing."""
+    last = phase[-1]
+    for mark in completions.glob("[0-9]*") if isinstance(last, Hold) else ():
+        task = int(mark.name)
+        if not (last.held.blocks(task).exists() and last.held.vectors(task).exists()):
+            mark.unlink()
+
+
+def _bar(logs: Sequence[Path], counts: Sequence[int], progress: bool) -> Any:
+    done = [int(path.name) for place in logs for path in place.glob("completions/[0-9]*")]
     return tqdm(
-        total=sum(counts),
+        total=sum(counts) * len(logs),
         initial=sum(counts[task] for task in done if task < len(counts)),
         desc="making",
         unit=" rows",
@@ -205,8 +220,12 @@ def _bar(folder: Path, counts: Sequence[int], progress: bool) -> Any:
     )
 
 
-def step_counts(logs: Path, tasks: int) -> list[StepCount]:
-    """Return row counts and seconds of each step, summed over the tasks."""
+def step_counts(logs: Sequence[Path], tasks: int) -> list[StepCount]:
+    """Return row counts and seconds of each step, summed over the tasks, from logs of phases."""
+    return [step for place in logs for step in _counts_of_phase(place, tasks)]
+
+
+def _counts_of_phase(logs: Path, tasks: int) -> list[StepCount]:
     found: list[StepCount] = []
     for task in range(tasks):
         path = logs / "stats" / f"{task:05d}.json"
@@ -239,9 +258,11 @@ def _count_of(stage: dict[str, Any]) -> StepCount:
     return StepCount(name, total(KEPT), total(REJECTED), float(seconds))
 
 
-def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: float) -> Made:
+def _finish(
+    folder: Path, recipe: CorpusRecipe, logs: Sequence[Path], read: int, stamp: Stamp, begun: float
+) -> Made:
     """Count the rows, write the card and, as the last file, `corpus.json`."""
-    steps = step_counts(folder / "logs", recipe.make.tasks)
+    steps = step_counts(logs, recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
     for path in visible_files(folder / "data", "*.parquet"):
         table = pq.read_table(path, columns=[CORPUS, LICENSE]).group_by([CORPUS, LICENSE])

@@ -26,6 +26,7 @@ from paraphrastic_hf.generation.writing import MOST_BEAMS, MOST_OUTPUTS, MOST_TO
 from paraphrastic_hf.io.pairs import MAX_BAD_ROWS
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, dealing_side
+from paraphrastic_hf.pipelines.steps.meaning import Exclude
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 from paraphrastic_hf.training.engine.paths import named_weights
 from paraphrastic_hf.training.engine.recipe import (
@@ -256,6 +257,12 @@ class CorpusRecipe:
         for step in self._scoring_steps():
             for key, name in named_weights(step):
                 yield f"steps.{step.name}.{key}", name
+
+    def excluded(self) -> Iterator[str]:
+        """Yield the paths that the steps `exclude` read."""
+        for step in self._scoring_steps():
+            if isinstance(step, Exclude):
+                yield from step.paths
 
     def _scoring_steps(self) -> list[Step]:
         return make_steps([each for each in self.steps if TRANSLATE not in each])

@@ -2,26 +2,34 @@
 
 Stages pass on blocks of rows, because models are fast only on many rows. Rows that fail become the
 block's rejects, with the step, score and reason.
+
+A step that compares rows of all tasks divides the stages into phases. The first phase ends with
+`Hold`, which stores blocks and vectors. The next begins with `Compare`, which reads them when every
+task has ended the first phase.
 """
 
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 from datatrove.pipeline.base import PipelineStep
 
 from paraphrastic_hf.config.recipe import Bounds
 from paraphrastic_hf.corpora.filters import Rejection
+from paraphrastic_hf.encoders.storage.arrays import array_writer
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.writing import NOTHING
+from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.mining.tiles import TILE
 from paraphrastic_hf.pipelines.deal import dealt_rows
 from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
 from paraphrastic_hf.pipelines.engines.registry import make_engine
@@ -33,6 +41,7 @@ from paraphrastic_hf.pipelines.recipe import (
 )
 from paraphrastic_hf.pipelines.shards import ShardWriter
 from paraphrastic_hf.pipelines.steps.base import SOURCE, TRANSLATION, Row, Step
+from paraphrastic_hf.pipelines.steps.meaning import SemanticDuplicates
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 KEPT, REJECTED = "kept", "rejected"
@@ -161,12 +170,11 @@ class Judge(Stage):
     def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Blocks:
         for block in data:
             with self.track_time("block"):
-                self._judge(block)
+                self._judge(block, self._step.score(block.rows) if block.rows else [])
             yield block
 
-    def _judge(self, block: Block) -> None:
+    def _judge(self, block: Block, scores: Sequence[float | None]) -> None:
         step, rows = self._step, block.rows
-        scores = step.score(rows) if rows else []
         if len(scores) != len(rows):
             raise ValueError(
                 f"The step {self.name} returned {counted(len(scores), 'score')} for "
@@ -205,6 +213,86 @@ def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
     return np.flatnonzero(~is_in).tolist()  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True)
+class Held:
+    """Files between two phases: the blocks of each task, and the vectors of their rows."""
+
+    folder: Path
+
+    def blocks(self, task: int) -> Path:
+        return self.folder / f"{task:05d}.pickle"
+
+    def vectors(self, task: int) -> Path:
+        return self.folder / f"{task:05d}.npy"
+
+    def read_vectors(self, task: int) -> np.ndarray:
+        return np.load(self.vectors(task), mmap_mode="r")  # type: ignore[no-any-return]
+
+
+class Hold(Stage):
+    """Stage that encodes the rows for a step, and ends a phase."""
+
+    def __init__(self, step: SemanticDuplicates, output: Path, held: Held) -> None:
+        super().__init__("encode")
+        self._step, self._output, self.held = step, output, held
+
+    def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Iterator[None]:
+        with (
+            locked(self._output / "work" / f"task-{rank:05d}", doing="at work"),
+            array_writer(self.held.vectors(rank)) as write,
+            replacing(self.held.blocks(rank)) as partial,
+            partial.open("wb") as file,
+        ):
+            for block in data:
+                with self.track_time("block"):
+                    pickle.dump(block, file)
+                    if block.rows:
+                        write([], self._step.vectors(block.rows))
+                    self.count(len(block.rows), 0)
+                self.report(block.size)
+        return
+        yield  # a generator, as datatrove runs it
+
+
+class Compare(Judge):
+    """Stage of a step that compares the rows of a task with those of earlier tasks."""
+
+    def __init__(self, step: SemanticDuplicates, held: Held) -> None:
+        super().__init__(step)
+        self._compared, self._held = step, held
+
+    def run(self, data: object, rank: int = 0, world_size: int = 1) -> Blocks:
+        with self.track_time("block"):
+            scores = self._scores(rank)
+        start = 0
+        with self._held.blocks(rank).open("rb") as file:
+            for block in _pickled(file):
+                with self.track_time("block"):
+                    end = start + len(block.rows)
+                    self._judge(block, scores[start:end])
+                    start = end
+                yield block
+
+    def _scores(self, rank: int) -> list[float | None]:
+        step = replace(self._compared)  # without rows of another task
+        for task in range(rank):
+            step.remember(self._held.read_vectors(task))
+        own = self._held.read_vectors(rank)
+        scores: list[float | None] = []
+        for start in range(0, len(own), TILE):
+            scores += step.compare(own[start : start + TILE])
+            self.report(0)
+        return scores
+
+
+def _pickled(file: BinaryIO) -> Blocks:
+    while True:
+        try:
+            yield pickle.load(file)
+        except EOFError:
+            return
+
+
 class Write(Stage):
     """Stage that writes one parquet file of kept rows and one of rejected rows."""
 
@@ -226,9 +314,14 @@ class Write(Stage):
         yield  # a generator, as datatrove runs it
 
 
-def stages_of(
-    recipe: CorpusRecipe, output: Path, counts: Sequence[int], model: str | None
-) -> list[Stage]:
+def phases_of(
+    recipe: CorpusRecipe,
+    output: Path,
+    counts: Sequence[int],
+    model: str | None,
+    data_root: str | Path | None = None,
+) -> list[list[Stage]]:
+    """Return the stages of each phase. All tasks must end a phase before the next begins."""
     stages: list[Stage] = [
         Read(
             output / "work" / "rows",
@@ -238,10 +331,18 @@ def stages_of(
             block=recipe.make.block,
         )
     ]
+    phases = [stages]
     engine = replace(recipe.engine, model=model)
-    for step in recipe.steps:
-        if TRANSLATE in step:
-            stages.append(Translate(engine, recipe.seed, output / "work"))
+    for entry in recipe.steps:
+        if TRANSLATE in entry:
+            phases[-1].append(Translate(engine, recipe.seed, output / "work"))
+            continue
+        (step,) = make_steps([entry])
+        if isinstance(step, SemanticDuplicates):
+            held = Held(output / "work" / step.name)
+            phases[-1].append(Hold(step, output, held))
+            phases.append([Compare(step, held)])
         else:
-            stages += map(Judge, make_steps([step]))
-    return [*stages, Write(output)]
+            phases[-1].append(Judge(step.located(data_root)))
+    phases[-1].append(Write(output))
+    return phases

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 A recipe names bitext, an engine that translates one side into the language of the references, and
 steps. A step scores every pair and keeps those within its bounds. Rejected pairs are written to
-DIR/rejects with the step, the score and the reason.
+DIR/rejects with the step, the score and the reason. Without the step translate, the recipe filters
+the bitext itself, for example by meaning: cross_lingual_score, semantic_duplicates, exclude.
 
   kind: corpus
   data:
@@ -42,6 +43,7 @@ ended to count the rows and write the card. The folder loads with `datasets.load
 source of `paraphrastic train`.
 
 examples:
+  paraphrastic corpus make demo/clean --output corpora/clean
   paraphrastic corpus make back-translation-2017/smoke --output corpora/smoke
   paraphrastic corpus make paranmt-2018/spanish --data DATA --output corpora/es --workers 2
   paraphrastic corpus make mine.yaml --output corpora/mine --executor slurm --partition cpu

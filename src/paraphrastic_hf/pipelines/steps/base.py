@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.config.recipe import Bounds, argument, check_bounds
@@ -54,6 +55,10 @@ class Step:
     @property
     def bounds(self) -> Bounds:
         return Bounds(self.at_least, self.at_most)
+
+    def located(self, data_root: str | Path | None) -> Step:
+        """Return the step with the files that it reads found below the data root."""
+        return self
 
     def score(self, rows: Sequence[Row]) -> Sequence[float | None]:
         """Return the score of each row, in order. Rows with score None are kept."""

@@ -12,8 +12,13 @@ from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, NearDuplicate
 from paraphrastic_hf.pipelines.steps.judges import CrossEntropy, InLanguage, ReferenceProbability
 from paraphrastic_hf.pipelines.steps.lengths import CountWords, LengthRatio
 from paraphrastic_hf.pipelines.steps.marks import Copy, DifferentNumbers, TerminalPunctuation
+from paraphrastic_hf.pipelines.steps.meaning import Exclude, SemanticDuplicates
 from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap, SentenceBleu
-from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore, TranslationScore
+from paraphrastic_hf.pipelines.steps.scores import (
+    CrossLingualScore,
+    ParaphraseScore,
+    TranslationScore,
+)
 
 STEPS: dict[str, type[Step]] = {
     "words": CountWords,
@@ -23,11 +28,14 @@ STEPS: dict[str, type[Step]] = {
     "punctuation": TerminalPunctuation,
     "duplicates": Duplicates,
     "near_duplicates": NearDuplicates,
+    "semantic_duplicates": SemanticDuplicates,
+    "exclude": Exclude,
     "overlap": NgramOverlap,
     "bleu": SentenceBleu,
     "language": InLanguage,
     "translation_score": TranslationScore,
     "paraphrase_score": ParaphraseScore,
+    "cross_lingual_score": CrossLingualScore,
     "cross_entropy": CrossEntropy,
     "reference": ReferenceProbability,
 }

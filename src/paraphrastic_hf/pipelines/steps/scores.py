@@ -1,4 +1,4 @@
-"""Steps for the paraphrase score of an encoder and the translation score of the engine."""
+"""Steps that compare both sides by an encoder, and the translation score of the engine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.pipelines.steps.base import Row, Step, sides
+from paraphrastic_hf.mining.bitext import margin_score, neighbor_mean
+from paraphrastic_hf.mining.neighbors import nearest
+from paraphrastic_hf.mining.vectors import UnitRows
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, Row, Step, column, sides
 
 AT_A_TIME = 1 << 12  # rows encoded at a time
+POOL = 1 << 11  # fewest recent rows among which neighbors are searched
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: str, threads: int) -> Any:
+def loaded(model: str, threads: int) -> Any:
     return load_encoder(model, num_threads=threads)
 
 
@@ -53,25 +57,111 @@ class ParaphraseScore(Step):
 
     @cached_property
     def _encoder(self) -> Any:
-        return _loaded(self.model, self.threads)
+        return loaded(self.model, self.threads)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the cosine of each row, -1 to 1, or None if a side is empty."""
-        first, second = sides(rows)
-        cosines: list[float] = []
+        """Return the score of each row, a cosine from -1 to 1, or None if a side is empty."""
+        first, second = self._sides(rows)
+        scores: list[float] = []
         for start in range(0, len(rows), AT_A_TIME):
             some = slice(start, start + AT_A_TIME)
-            cosines += self._cosines(first[some], second[some]).tolist()
+            scores += self._scores(first[some], second[some]).tolist()
         return [
-            cosine if a.strip() and b.strip() else None
-            for cosine, a, b in zip(cosines, first, second, strict=True)
+            score if a.strip() and b.strip() else None
+            for score, a, b in zip(scores, first, second, strict=True)
         ]
 
-    def _cosines(self, first: list[str], second: list[str]) -> np.ndarray:
-        vectors = (
-            checked_vectors(self._encoder.encode(side), len(side)) for side in (first, second)
-        )
-        return pairwise_cosine(*vectors).astype(np.float64)
+    def _sides(self, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+        return sides(rows)
+
+    def _scores(self, first: list[str], second: list[str]) -> np.ndarray:
+        return pairwise_cosine(self._vectors(first), self._vectors(second)).astype(np.float64)
+
+    def _vectors(self, texts: list[str]) -> np.ndarray:
+        return checked_vectors(self._encoder.encode(texts), len(texts))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossLingualScore(ParaphraseScore):
+    """Cosine of a sentence and its translation in the sources, or the margin of this cosine.
+
+    The sides are `reference` and `source`, or `reference` and `translation` in a recipe without
+    `translate`. A margin compares the cosine with the mean cosine of both sentences to their `k`
+    nearest neighbors (`mining.bitext`). Neighbors are searched among the distinct sentences of the
+    latest rows, `POOL` to `AT_A_TIME` of them.
+
+    Example:
+        >>> row = {"reference": "the cat is asleep", "translation": "le chat dort"}
+        >>> other = {"reference": "the cat is asleep", "translation": "il pleut à Paris"}
+        >>> good, bad = CrossLingualScore().score([row, other])
+        >>> good > 0.5 > bad
+        True
+    """
+
+    model: str = argument(
+        "multilingual", help="encoder: directory, packaged model or Hub name", names="model"
+    )
+    column: str = argument("cross_lingual_score", help="column of the score")
+    margin: str = argument(
+        "none",
+        help="divide the cosine by the mean cosine with neighbors (ratio), or subtract this mean "
+        "(distance)",
+        choices=("none", "ratio", "distance"),
+    )
+    k: int = argument(4, help="with a margin: neighbors of each sentence", at_least=1)
+
+    def _sides(self, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+        if rows and SOURCE in rows[0]:
+            return column(rows, REFERENCE), column(rows, SOURCE)
+        return sides(rows)
+
+    def _scores(self, first: list[str], second: list[str]) -> np.ndarray:
+        vectors = self._vectors(first), self._vectors(second)
+        cosines = pairwise_cosine(*vectors).astype(np.float64)
+        if self.margin == "none":
+            return cosines
+        for side, texts, some in zip(self._recent, (first, second), vectors, strict=True):
+            side.add(texts, some)
+        rows = [side.distinct() for side in self._recent]
+        means = [
+            side.of_latest(each, neighbor_mean(near.scores), len(first))
+            for side, each, near in zip(self._recent, rows, nearest(*rows, self.k), strict=True)
+        ]
+        return margin_score(cosines, *means, self.margin).astype(np.float64)
+
+    @cached_property
+    def _recent(self) -> tuple[_Recent, _Recent]:
+        return _Recent(), _Recent()
+
+
+class _Recent:
+    """The latest sentences of a side, among which neighbors are searched."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.vectors: np.ndarray | None = None
+
+    def add(self, texts: list[str], vectors: np.ndarray) -> None:
+        """Add sentences, and forget the oldest beyond `POOL`."""
+        if self.vectors is not None:
+            vectors = np.concatenate([self.vectors, vectors])
+        forgotten = max(len(vectors) - max(POOL, len(texts)), 0)
+        self.texts = [*self.texts, *texts][forgotten:]
+        self.vectors = vectors[forgotten:]
+
+    def distinct(self) -> UnitRows:
+        """Return the vector of each distinct sentence, at its first index."""
+        assert self.vectors is not None
+        self._first: dict[str, int] = {}
+        for index, text in enumerate(self.texts):
+            self._first.setdefault(text, index)
+        return UnitRows(self.vectors, np.array(list(self._first.values())))
+
+    def of_latest(self, rows: UnitRows, means: np.ndarray, count: int) -> np.ndarray:
+        """Spread values of distinct sentences to the latest `count` sentences."""
+        spread = np.zeros(len(self.texts))
+        spread[rows.rows] = means
+        return spread[[self._first[text] for text in self.texts[-count:]]]
 
 
 @dataclass(frozen=True, kw_only=True)

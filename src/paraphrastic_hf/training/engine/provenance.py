@@ -25,8 +25,9 @@ def text_stamp(
     data_root: str | Path | None,
     datasets: Iterable[Any] = (),
     models: Iterable[tuple[str, str]] = (),
+    files: Iterable[str] = (),
 ) -> Stamp:
-    """Return the hashes of a recipe's files and models, of `datasets`, and of other models.
+    """Return the hashes of a recipe's files and models, of `datasets`, other models and files.
 
     The hash of a missing or unreachable file is an empty string. Named corpora, and datasets that
     can be read only once, are left out.
@@ -35,7 +36,7 @@ def text_stamp(
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
     paths = [path for source in sources for path in (source.path, source.second) if path]
     development = getattr(getattr(recipe, "run", None), "development", None)
-    for path in [*paths, *([development] if names_file(development) else [])]:
+    for path in [*paths, *files, *([development] if names_file(development) else [])]:
         try:
             found[path] = _of_files(resolve_path(path, data_root))
         except RecipeError:  # a finished run no longer needs its files

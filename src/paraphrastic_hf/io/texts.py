@@ -1,0 +1,99 @@
+"""Every text of a file or folder, whatever its layout: the cells of tables, lines, JSON strings."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.files import visible_files
+from paraphrastic_hf.io.lines import raw_lines, table_kind
+
+logger = logging.getLogger(__name__)
+
+
+def every_text(path: Path) -> Iterator[str]:
+    """Yield every text of a file, or of all files in a folder and its subfolders.
+
+    Texts are the strings of parquet and JSON files, the cells of CSV and TSV files, and the lines
+    of other files. Invalid UTF-8 becomes U+FFFD. A file in a folder that is not text, such as an
+    archive or XML, is skipped with a warning.
+
+    Args:
+        path: The file (text also as .gz, .xz or .bz2) or folder.
+
+    Raises:
+        DataError: `path` does not exist, or is a file that is not text or is damaged.
+    """
+    if not path.is_dir():
+        yield from _texts(path)
+        return
+    for file in visible_files(path, "**/*"):
+        try:
+            yield from _texts(file)
+        except DataError as error:
+            logger.warning("skipped: %s", error)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    if path.suffix == ".parquet":
+        yield from _parquet(path)
+        return
+    kind = table_kind(path)
+    if kind == "JSON":
+        yield from _json(path)
+        return
+    for _, raw in raw_lines(path):
+        line = raw.decode("utf-8", "replace").rstrip("\r\n")
+        yield from _cells(line) if kind == "CSV" and "\t" not in line else line.split("\t")
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line of CSV. A cell with line ends gives its parts."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:  # a long cell, or a NUL
+        return [line]
+
+
+def _json(path: Path) -> Iterator[str]:
+    lines = [raw for _, raw in raw_lines(path)]
+    try:
+        try:
+            values = [json.loads(raw) for raw in lines if raw.strip()]
+        except ValueError:  # one value over several lines
+            values = [json.loads(b"".join(lines))]
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is damaged: {error}") from error
+    yield from _strings(values)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value.encode("utf-8", "replace").decode()
+    elif isinstance(value, (list, dict)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
+
+
+def _parquet(path: Path) -> Iterator[str]:
+    require("data", "pyarrow", what=f"reading {path}")
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+        texts = [
+            field.name
+            for field in file.schema_arrow
+            if str(field.type) in ("string", "large_string")
+        ]
+        for batch in file.iter_batches(columns=texts):
+            for column in batch.columns:
+                yield from filter(None, column.to_pylist())
+    except Exception as error:  # pyarrow raises many kinds
+        raise DataError(f"{path} is damaged: {error}") from error

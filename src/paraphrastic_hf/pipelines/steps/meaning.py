@@ -1,0 +1,200 @@
+"""Steps that leave out texts near earlier texts, or near the texts of other files, by cosine."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.encoders.vectors import checked_vectors, unit_length
+from paraphrastic_hf.errors import DataError, RecipeError, counted
+from paraphrastic_hf.io.texts import every_text
+from paraphrastic_hf.mining.search import highest_cosines
+from paraphrastic_hf.mining.tiles import TILE
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row, Step, column
+from paraphrastic_hf.pipelines.steps.duplicates import COMPARED, PAIR
+from paraphrastic_hf.pipelines.steps.scores import loaded
+from paraphrastic_hf.training.engine.paths import resolve_path
+
+ALL = "all"
+# a character of a script without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese), or a word
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SemanticDuplicates(Step):
+    """Cosine of a text with the nearest earlier text, in all tasks of a corpus.
+
+    Earlier texts include those that this step rejects, but not those that earlier steps reject:
+    `corpus make` runs the earlier steps on all tasks first, then compares each task with the tasks
+    before it. The search is exact, and its time grows with the square of the number of rows.
+
+    Attributes:
+        of: Side to compare. The cosine of a pair is the mean cosine of its sides.
+
+    Example:
+        >>> step = SemanticDuplicates()
+        >>> texts = ["a cat is asleep", "stocks fell on Monday", "the cat is asleep"]
+        >>> first, second, third = step.score([{"reference": text} for text in texts])
+        >>> first is None, second < 0.5, third > 0.9
+        (True, True, True)
+    """
+
+    at_most: float | None = argument(0.9, help="highest score of rows to keep")
+    of: str = argument(REFERENCE, help="text to compare: one side, or both", choices=COMPARED)
+    model: str = argument(
+        "english", help="encoder: directory, packaged model or Hub name", names="model"
+    )
+    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
+
+    @cached_property
+    def _earlier(self) -> list[np.ndarray]:
+        return []
+
+    @property
+    def name(self) -> str:
+        return "semantic_duplicate" if self.of == PAIR else f"semantic_duplicate_{self.of}"
+
+    @property
+    def measure(self) -> str:
+        return f"cosine with an earlier {self.of}"
+
+    def score(self, rows: Sequence[Row]) -> list[float | None]:
+        """Return each cosine, -1 to 1, or None if the text is blank or no text is earlier."""
+        return self.compare(self.vectors(rows))
+
+    def vectors(self, rows: Sequence[Row]) -> np.ndarray:
+        """Return the vector of each row, of length 1, or 0 if it has no text, (rows, dim)."""
+        sides = (REFERENCE, TRANSLATION) if self.of == PAIR else (self.of,)
+        found = [unit_vectors(column(rows, side), self.model, self.threads) for side in sides]
+        return np.asarray(np.concatenate(found, axis=1) / np.float32(len(sides) ** 0.5))
+
+    def remember(self, vectors: np.ndarray) -> None:
+        """Add earlier texts, given their `vectors`, which may be memory-mapped."""
+        if len(vectors):
+            self._earlier.append(vectors)
+
+    def compare(self, vectors: np.ndarray) -> list[float | None]:
+        """Score rows by their `vectors`, then remember them."""
+        best = np.full(len(vectors), -np.inf, np.float32)
+        for start in range(0, len(vectors), TILE):
+            own = vectors[start : start + TILE]
+            for others in self._earlier:
+                highest = highest_cosines(own, others)
+                np.maximum(best[start : start + TILE], highest, out=best[start : start + TILE])
+            within = own @ own.T
+            within[np.triu_indices(len(own))] = -np.inf  # the text itself, and later texts
+            highest = np.minimum(within.max(1, initial=-np.inf), 1)
+            np.maximum(best[start : start + TILE], highest, out=best[start : start + TILE])
+            self.remember(own)
+        best[~vectors.any(1)] = -np.inf
+        return [None if cosine == -np.inf else cosine for cosine in best.tolist()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exclude(Step):
+    """Cosine of a row with the nearest text of other files, such as test sets.
+
+    It is 1 for a text that equals one of these texts except for case, punctuation and white space.
+
+    Attributes:
+        paths: Files or folders, read by `io.texts.every_text`.
+        of: Side to compare, or `all` sides, of which the highest cosine counts.
+
+    Example:
+        >>> from tempfile import NamedTemporaryFile
+        >>> with NamedTemporaryFile("w", suffix=".txt") as file:
+        ...     _ = file.write("A cat is asleep on the sofa.\\n")
+        ...     file.flush()
+        ...     step = Exclude(paths=[file.name], of="reference")
+        ...     texts = ["a cat is asleep on the sofa", "stocks fell on Monday"]
+        ...     step.score([{"reference": text} for text in texts])[0]
+        1.0
+    """
+
+    at_most: float | None = argument(0.8, help="highest score of rows to keep")
+    paths: list[str] = argument(
+        help="files or folders with the texts to exclude, relative to the data root"
+    )
+    of: str = argument(
+        ALL, help="side to compare, or all", choices=(ALL, REFERENCE, TRANSLATION, SOURCE)
+    )
+    model: str = argument(
+        "english", help="encoder: directory, packaged model or Hub name", names="model"
+    )
+    min_words: int = argument(
+        4,
+        help="ignore shorter texts of these files. In scripts without spaces, a character counts "
+        "as a word",
+        at_least=1,
+    )
+    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
+
+    name = "excluded"
+    measure = "cosine with an excluded text"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.paths:
+            raise RecipeError("paths must name at least one file or folder, got []")
+
+    def located(self, data_root: str | Path | None) -> Exclude:
+        found = [str(resolve_path(path, data_root).absolute()) for path in self.paths]
+        return replace(self, paths=found)
+
+    def score(self, rows: Sequence[Row]) -> list[float | None]:
+        """Return each cosine, -1 to 1, or None if all compared sides are blank."""
+        if not rows:
+            return []
+        known, others = _excluded(tuple(self.paths), self.model, self.min_words, self.threads)
+        sides = [REFERENCE, TRANSLATION, SOURCE] if self.of == ALL else [self.of]
+        best = np.full(len(rows), -np.inf, np.float32)
+        for side in sides:
+            if self.of == ALL and side not in rows[0]:
+                continue
+            texts = column(rows, side)
+            vectors = unit_vectors(texts, self.model, self.threads)
+            cosines = highest_cosines(vectors, others)
+            cosines[[normalized(text) in known for text in texts]] = 1
+            cosines[[not text.strip() for text in texts]] = -np.inf
+            np.maximum(best, cosines, out=best)
+        return [None if cosine == -np.inf else cosine for cosine in best.tolist()]
+
+
+def normalized(text: str) -> str:
+    """Return the words of a text in lower case, separated by single spaces.
+
+    Each character of a script without spaces is a word.
+
+    Example:
+        >>> normalized("“Don’t  STOP!”"), normalized("你好。")
+        ('don t stop', '你 好')
+    """
+    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def unit_vectors(texts: Sequence[str], model: str, threads: int) -> np.ndarray:
+    vectors = checked_vectors(loaded(model, threads).encode(texts), len(texts))
+    return unit_length(vectors.astype(np.float32, copy=False))
+
+
+@lru_cache(maxsize=2)
+def _excluded(
+    paths: tuple[str, ...], model: str, min_words: int, threads: int
+) -> tuple[frozenset[str], np.ndarray]:
+    """Return the distinct normalized texts of files, and their vectors, (texts, dim)."""
+    texts: dict[str, str] = {}
+    for path in paths:
+        found = {normalized(text): text for text in every_text(Path(path))}
+        found = {key: text for key, text in found.items() if key.count(" ") + 1 >= min_words}
+        if not found:
+            raise DataError(f"{path} contains no text of at least {counted(min_words, 'word')}")
+        texts |= found
+    return frozenset(texts), unit_vectors(list(texts.values()), model, threads)
