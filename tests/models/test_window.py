@@ -91,7 +91,7 @@ def test_a_packed_model_is_the_same_in_torch_numpy_and_c(
     # rounding to integers costs little
     exact = model(torch.from_numpy(ids.ids), lengths=torch.from_numpy(np.diff(ids.offsets)))
     cosines = torch.cosine_similarity(exact.sentence_embedding, output.sentence_embedding)
-    assert cosines[2:].min() > {"int8": 0.999, "int4": 0.98}[precision]
+    assert cosines[2:].min() > {"int8": 0.999, "int4": 0.97}[precision]
 
 
 def test_copies_keep_the_window(tmp_path: Path) -> None:
