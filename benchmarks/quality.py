@@ -3,8 +3,8 @@
 * **languages**: the constants in `LANGUAGES` (metrics/quality.py), from Tatoeba's evaluation pairs
   that are in no training file.
 * **scales**: mean SIM of good translations, per language, before and after scaling, on sentences
-  that were used neither for training nor for the constants: XNLI (the same sentences in all languages)
-  and references of WMT 2021 to 2023.
+  that were used neither for training nor for the constants: XNLI (the same sentences in all
+  languages) and references of WMT 2021 to 2023.
 * **agreement**: Spearman's rho. With people: STS17, track 4b (machine translations from English to
   Spanish, no references). With chrF, BLEU and SIM to references: machine translations of WMT 2021
   to 2023 into English.
@@ -35,7 +35,7 @@ from common.report import Table, options, run_parts, save
 from paraphrastic_hf import SimileScorer
 from paraphrastic_hf.evaluation.measures.similarity import spearman
 from paraphrastic_hf.metrics.matching import load_matching
-from paraphrastic_hf.metrics.quality import LANGUAGES, QualityEstimator, find_problems
+from paraphrastic_hf.metrics.quality import QualityEstimator, find_problems
 
 Pairs = list[tuple[str, str]]  # English, other language
 

@@ -6,7 +6,6 @@ so SIM is scaled by the language (`LANGUAGES`, measured by benchmarks/quality.py
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

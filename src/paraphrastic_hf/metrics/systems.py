@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.metrics.quality import QualityEstimator, QualityScores
 from paraphrastic_hf.metrics.resampling import (
     Interval,
     confidence_intervals,
     p_text,
     paired_p_value,
 )
-from paraphrastic_hf.metrics.quality import QualityEstimator, QualityScores
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
 ONE_SEGMENT = "No interval: it needs at least two segments."
@@ -111,7 +111,8 @@ def check_systems(
     for system, hypotheses in systems:
         if len(hypotheses) != len(references):
             raise DataError(
-                f"{system} has {len(hypotheses):,} segments, but the {name} have {len(references):,}"
+                f"{system} has {len(hypotheses):,} segments, but the {name} have "
+                f"{len(references):,}"
             )
 
 
