@@ -8,6 +8,8 @@
 * **agreement**: Spearman's rho. With people: STS17, track 4b (machine translations from English to
   Spanish, no references). With chrF, BLEU and SIM to references: machine translations of WMT 2021
   to 2023 into English.
+* **choices**: between two machine translations of one source (WMT 2021 to 2023), the share of
+  choices that agree with those of chrF, BLEU and SIM to references, in %. Chance is 50.
 * **problems**: detection of broken translations, made from good ones of WMT 2021 to 2023
   (references, both directions, 5 English words or more): no words, the source itself, a sentence of
   a third language, and the first 30 to 80 % of the words (characters in Chinese and Japanese).
@@ -138,32 +140,69 @@ def agreement(args: argparse.Namespace) -> dict[str, Any]:
         "en-es, people": {name: spearman(each, people) for name, each in scores.items()}
         | {"segments": str(len(people))}
     }
+    for code, (source, reference, outputs) in machine_translations(args).items():
+        output = [first for first, *_ in outputs]
+        estimates = estimated(code, output, source)
+        for judge, values in judged(output, reference).items():
+            rows[f"{code}-en, {judge}"] = {
+                name: spearman(each, values) for name, each in estimates.items()
+            } | {"segments": str(len(output))}
+    return rows
+
+
+def choices(args: argparse.Namespace) -> dict[str, Any]:
+    rows: dict[str, dict[str, Any]] = {}
+    for code, (sources, references, outputs) in machine_translations(args).items():
+        several = [i for i, each in enumerate(outputs) if len(each) > 1]
+        source, reference = ([side[i] for i in several] for side in (sources, references))
+        first, second = ([outputs[i][place] for i in several] for place in (0, 1))
+        estimates = [estimated(code, output, source) for output in (first, second)]
+        judges = [judged(output, reference) for output in (first, second)]
+        for judge in judges[0]:
+            gain = judges[1][judge] - judges[0][judge]
+            rows[f"{code}-en, {judge}"] = {
+                name: 100 * float(((estimates[1][name] > estimates[0][name]) == (gain > 0)).mean())
+                for name in estimates[0]
+            } | {"segments": str(len(several))}
+    return rows
+
+
+def machine_translations(
+    args: argparse.Namespace,
+) -> dict[str, tuple[list[str], list[str], list[list[str]]]]:
+    """Return sources, references and lists of machine translations into English, by language."""
     outputs = defaultdict(list)
     with lzma.open(args.data / "train" / "en-en" / "wmt21_23_translations.tsv.xz", "rt") as file:
         for line in file:
             reference, output, kind = line.rstrip("\n").split("\t")
             if kind == "ref-mt":
                 outputs[reference].append(output)
+    found = {}
     for code in NEWS:
         pairs = read(args.data / "train" / f"en-{code}" / "wmt21_23_refs.tsv.xz")
-        triples = [(s, r, h) for r, s in pairs for h in outputs.get(r, ())][: args.segments]
-        source, reference, output = map(list, zip(*triples, strict=True))
-        estimate = QualityEstimator((code, "en")).score(output, source)
-        lists = [[each] for each in reference]
-        judges = {
-            "chrF": load_matching("chrF")(output, lists),
-            "BLEU": load_matching("BLEU")(output, lists),
-            "SIM to references": SimileScorer().score(output, reference).sim,
-        }
-        cosine = sentences.score(output, source).sim
-        for judge, values in judges.items():
-            rows[f"{code}-en, {judge}"] = {
-                "SIM": spearman(estimate.sim, values),
-                "SimiLE": spearman(estimate.simile, values),
-                "SIM of sentences": spearman(cosine, values),
-                "segments": str(len(output)),
-            }
-    return rows
+        kept = [(a, b) for a, b in pairs if a in outputs][: args.segments]
+        references, sources = map(list, zip(*kept, strict=True))
+        found[code] = sources, references, [outputs[each] for each in references]
+    return found
+
+
+def estimated(code: str, outputs: list[str], sources: list[str]) -> dict[str, np.ndarray]:
+    estimate = QualityEstimator((code, "en")).score(outputs, sources)
+    sentences = SimileScorer("multilingual", similarity="sentences", penalty="none")
+    return {
+        "SIM": estimate.sim,
+        "SimiLE": estimate.simile,
+        "SIM of sentences": sentences.score(outputs, sources).sim,
+    }
+
+
+def judged(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
+    lists = [[each] for each in references]
+    return {
+        "chrF": load_matching("chrF")(outputs, lists),
+        "BLEU": load_matching("BLEU")(outputs, lists),
+        "SIM to references": SimileScorer().score(outputs, references).sim,
+    }
 
 
 def broken(pairs: Pairs, target: str, foreign: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -206,14 +245,22 @@ def problems(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
-    parts = {"languages": languages, "scales": scales, "agreement": agreement, "problems": problems}
+    parts = {
+        "languages": languages,
+        "scales": scales,
+        "agreement": agreement,
+        "choices": choices,
+        "problems": problems,
+    }
     parser = options(__doc__, threads=None, parts=parts, data=True)
     parser.add_argument("--segments", type=int, default=1000, help="segments of each file")
     parser.add_argument("--tune", action="store_true", help="measure problems on training text")
     args = parser.parse_args()
     results = run_parts(args, parts, "py3langid", "sacrebleu")
-    forms = {"languages": ".3f", "scales": ".1f", "agreement": ".1f", "problems": ".1f"}
-    save(args, results, *(Table(part, results[part], forms[part]) for part in args.parts))
+    tables = (
+        Table(part, results[part], ".3f" if part == "languages" else ".1f") for part in args.parts
+    )
+    save(args, results, *tables)
 
 
 if __name__ == "__main__":

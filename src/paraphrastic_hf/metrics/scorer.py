@@ -350,9 +350,10 @@ def checked_segments(
     hypotheses = list(hypotheses)
     several: list[Any] = list(references)
     if len(hypotheses) != len(several):
+        hint = ". Put several references of one segment in a list" * (name == "references")
         raise DataError(
             f"The numbers of hypotheses and {name} differ: {len(hypotheses)} and "
-            f"{len(several)}. Put several references of one segment in a list"
+            f"{len(several)}{hint}"
         )
     if not hypotheses:
         raise DataError("No hypotheses were given")
