@@ -66,8 +66,9 @@ def test_a_segment_without_words_in_the_source_has_no_problem(hypothesis: str, s
     assert find_problems([hypothesis], [source], ("de", "en")) == [""]
 
 
-def test_an_equal_name_is_no_untranslated_text() -> None:
-    assert find_problems(["Hamlet"], ["Hamlet"], ("de", "en")) == [""]
+@pytest.mark.parametrize("name", ["Hamlet", "Angela Merkel", "ABBA", "San Francisco"])
+def test_an_equal_name_is_no_untranslated_text(name: str) -> None:
+    assert find_problems([name], [name], ("de", "en")) == [""]
 
 
 def test_the_score_is_linear_in_sim_and_equal_in_both_directions() -> None:

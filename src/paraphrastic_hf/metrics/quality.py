@@ -21,7 +21,7 @@ from paraphrastic_hf.metrics.scorer import (
     join_settings,
 )
 from paraphrastic_hf.metrics.semantic import ALPHA, length_penalty, simile
-from paraphrastic_hf.text.language_id import doubts, languages_of
+from paraphrastic_hf.text.language_id import SHORTEST, doubts, languages_of
 
 MODEL = "multilingual"
 ENGLISH = "en"
@@ -206,7 +206,8 @@ def find_problems(
 
     * `empty`: the translation has no letters or digits, but its source has.
     * `untranslated`: the translation is in the source language.
-    * `wrong language`: the translation is in another language than the target language.
+    * `wrong language`: the translation, of 20 bytes or more, is in another language than the target
+      language.
     * `truncated`: the translation is much shorter than expected. If it lacks the punctuation mark
       that ends the source, a smaller difference suffices.
 
@@ -232,8 +233,10 @@ def _problem(
         return EMPTY
     language, doubt = guess
     is_copy = hypothesis.split() == source.split()
-    if doubt > (0 if is_copy else SURE):
-        return UNTRANSLATED if is_copy or language == source_language else WRONG
+    if language == source_language and doubt > (0 if is_copy else SURE):
+        return UNTRANSLATED
+    if doubt > SURE and len(hypothesis.encode()) >= SHORTEST:
+        return UNTRANSLATED if is_copy else WRONG
     if _ends(source) and not _ends(hypothesis):
         length -= LOST_END
     return TRUNCATED if length < -SHORT else ""
