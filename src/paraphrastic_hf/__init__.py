@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
     from paraphrastic_hf.generation.translate import Translator
     from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
+    from paraphrastic_hf.metrics.quality import QualityEstimator
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.alignment import align
     from paraphrastic_hf.mining.bitext import mine
@@ -70,6 +71,7 @@ _MODULES = {  # public names by module
     "generation.paraphrase_filter": "Paraphrase",
     "generation.translate": "Translator",
     "generation.writing": "GeneratedText GenerationOptions",
+    "metrics.quality": "QualityEstimator",
     "metrics.scorer": "SimileScorer",
     "mining.alignment": "align",
     "mining.bitext": "mine",
@@ -137,6 +139,7 @@ __all__ = [
     "ParserModel",
     "ProjectionConfig",
     "ProjectionModel",
+    "QualityEstimator",
     "Recipe",
     "RecurrentConfig",
     "RecurrentModel",

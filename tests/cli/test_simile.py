@@ -141,3 +141,29 @@ def test_compare_prints_or_writes_the_report(folder: Path, run: Run) -> None:
     written = run(*command, "--output", "report").out.splitlines()
     assert len(written) == 5
     assert all(Path(path).is_file() for path in written)
+
+
+def test_translations_are_scored_against_their_source(tmp_path: Path, run: Run) -> None:
+    pytest.importorskip("py3langid", reason="pip install 'paraphrastic-hf[identify]'")
+    source, output = tmp_path / "src.de", tmp_path / "hyp.en"
+    source.write_text("Die Katze schläft auf dem Sofa.\nGuten Morgen, Frau Weber.\n", "utf-8")
+    output.write_text("The cat is sleeping on the sofa.\n\n", "utf-8")
+    words = ["simile", "-s", str(output), "--source", str(source), "--samples", "100"]
+    table = run(*words).out
+    assert f"{output}: 1 empty (segments 2)" in table
+    assert "|against:source|languages:de-en|" in table
+    head, *lines = run(*words, "--segments").out.splitlines()
+    assert head.split("\t")[3] == f"problem:{output}"
+    assert [line.split("\t")[3] for line in lines] == ["", "empty"]
+    run(*words, "--output", str(tmp_path / "o.json"))
+    (found,) = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
+    assert [name for name, numbers in found["problems"].items() if numbers] == ["empty"]
+    assert found["problems"]["empty"] == [2]
+
+
+@pytest.mark.parametrize("option", ["--alpha 0.5", "-m english", "--lowercase"])
+def test_options_of_references_are_refused_with_a_source(
+    folder: Path, run: Run, option: str
+) -> None:
+    words = ["simile", "-s", "hyp.txt", "--source", "ref.txt", *option.split()]
+    assert "--source" in run(*words, status=2).err

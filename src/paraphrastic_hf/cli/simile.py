@@ -22,17 +22,38 @@ two-sided p-value of a paired permutation test against the first system. The tes
 permutations for up to 20 segments, else --samples random ones. With n segments p is at least
 2 / 2^n: 0.0625 for five. Compare scores only if their signatures are equal.
 
+With --source instead of --references, SIM compares translations with their source, by the packaged
+model multilingual. SIM is scaled by the language: 0 for unrelated sentences, 100 for the mean of
+good translations. SimiLE is lower for segments that look empty, untranslated, truncated or in the
+wrong language. They are listed. Needs py3langid: pip install 'paraphrastic-hf[identify]'
+
 examples:
   paraphrastic simile -s system.txt -r reference.txt
   paraphrastic simile -s baseline.txt new.txt -r reference.txt      # p of each against the first
   paraphrastic simile -s system.txt -r first.txt second.txt         # two references a segment
-  paraphrastic simile -s system.txt -r reference.txt --segments > segments.tsv"""
+  paraphrastic simile -s system.txt -r reference.txt --segments > segments.tsv
+  paraphrastic simile -s system.en --source source.de                # no references"""
+WITH_REFERENCES = {  # options that need --references, and their defaults
+    "model": "simile",
+    "similarity": None,
+    "alpha": 0.25,
+    "penalty": "both",
+    "length": "tokens",
+    "lowercase": False,
+    "several": "best",
+    "latent": None,
+    "trust_remote_code": False,
+}
 
 
-def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "+") -> None:
+def add_scorer_arguments(
+    parser: argparse.ArgumentParser, systems: int | str = "+", *, sources: bool = False
+) -> None:
     """Add the arguments for systems and references, and the options of `SimileScorer`.
 
-    `systems` is the number of systems, as `nargs` of argparse.
+    Args:
+        systems: Number of systems, as `nargs` of argparse.
+        sources: Also add `--source`, in place of references.
     """
     parser.add_argument(
         "-s",
@@ -42,11 +63,23 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         metavar="FILE",
         help="one file per system, one segment per line (also .gz, .xz, .bz2)",
     )
-    parser.add_argument(
+    texts = parser.add_mutually_exclusive_group(required=True)
+    if sources:
+        texts.add_argument(
+            "--source",
+            metavar="FILE",
+            help="file of source texts, one per line, to score without references",
+        )
+        parser.add_argument(
+            "--languages",
+            nargs=2,
+            metavar=("SRC", "TGT"),
+            help="with --source: language codes such as de en (default: identify them)",
+        )
+    texts.add_argument(
         "-r",
         "--references",
         nargs="+",
-        required=True,
         metavar="FILE",
         help="files of references, one segment per line, several files for several references",
     )
@@ -111,7 +144,7 @@ def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_scorer_arguments(parser)
+    add_scorer_arguments(parser, sources=True)
     parser.add_argument(
         "--segments",
         action="store_true",
@@ -132,11 +165,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
-    check_inputs(*arguments.systems, *arguments.references)
+    check_inputs(*arguments.systems, *(arguments.references or [arguments.source]))
     check_output(arguments.output)
+    from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
 
-    scorer, references, systems = scorer_and_systems(arguments)
+    if arguments.source:
+        for name, default in WITH_REFERENCES.items():
+            if getattr(arguments, name) != default:
+                raise DataError(f"--{name.replace('_', '-')} has no effect with --source. Omit it")
+        scorer, references, systems = estimator_and_systems(arguments)
+    elif arguments.languages:
+        raise DataError("--languages has no effect without --source. Omit it")
+    else:
+        scorer, references, systems = scorer_and_systems(arguments)
     results = compare_systems(
         scorer, systems, references, samples=arguments.samples, seed=arguments.seed
     )
@@ -184,6 +226,18 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
             several=arguments.several,
         )
     return scorer, references, systems
+
+
+def estimator_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+    """Return the scorer without references, the sources, and the systems."""
+    from paraphrastic_hf.metrics.quality import QualityEstimator
+    from paraphrastic_hf.metrics.systems import check_systems
+
+    sources = read_segments(arguments.source, arguments.bad_lines)
+    systems = [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems]
+    resampling = {"samples": arguments.samples, "seed": arguments.seed}
+    check_systems(systems, sources, **resampling, name="sources")
+    return QualityEstimator(arguments.languages), sources, systems
 
 
 def read_segments(path: str, bad_lines: str) -> list[str]:

@@ -208,7 +208,7 @@ class SimileScorer:
         self.similarity = "windows" if windows else "sentences"
         if windows:
             self._rows(NONE)
-        self._settings = self._describe()
+        self.settings = self._describe()
 
     def score(
         self, hypotheses: Sequence[str], references: References, *, progress: bool = False
@@ -263,8 +263,7 @@ class SimileScorer:
         references = [("nrefs", num_references)]
         if num_references != "1":
             references += [("several", self.several)]
-        parts = [*self._settings, *references, ("version", paraphrastic_hf.__version__)]
-        return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
+        return join_settings(*self.settings, *references)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Embed texts, for callers that compare each text with many other texts."""
@@ -332,22 +331,29 @@ def is_default(model: Any) -> bool:
     )
 
 
+def join_settings(*settings: tuple[str, str]) -> str:
+    """Return a signature: names and values of settings, and the version of this package."""
+    parts = [*settings, ("version", paraphrastic_hf.__version__)]
+    return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
+
+
 def checked_segments(
-    hypotheses: Sequence[str], references: References, start: int = 0
+    hypotheses: Sequence[str], references: References, start: int = 0, name: str = "references"
 ) -> tuple[list[str], list[list[str]]]:
     """Check segments. Return the hypotheses, and a list of references for each, as valid Unicode.
 
-    `start` is the number of the first segment, for messages.
+    `start` is the number of the first segment and `name` the name of the references, for messages.
     """
-    for name, given in (("hypotheses", hypotheses), ("references", references)):
+    for side, given in (("hypotheses", hypotheses), (name, references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-            raise DataError(f"{name} must be a list of texts, got {type(given).__name__}")
+            raise DataError(f"{side} must be a list of texts, got {type(given).__name__}")
     hypotheses = list(hypotheses)
     several: list[Any] = list(references)
     if len(hypotheses) != len(several):
+        hint = ". Put several references of one segment in a list" * (name == "references")
         raise DataError(
-            f"The numbers of hypotheses and references differ: {len(hypotheses)} and "
-            f"{len(several)}. Put several references of one segment in a list"
+            f"The numbers of hypotheses and {name} differ: {len(hypotheses)} and "
+            f"{len(several)}{hint}"
         )
     if not hypotheses:
         raise DataError("No hypotheses were given")
@@ -357,19 +363,19 @@ def checked_segments(
         if not isinstance(hypothesis, str):
             raise _no_text(f"hypotheses[{i}]", hypothesis)
         if not isinstance(given, (str, list, tuple, np.ndarray)):
-            raise _no_text(f"references[{i}]", given)
+            raise _no_text(f"{name}[{i}]", given)
         if isinstance(given, str) == are_lists:
             kinds = ("a list", "a string") if are_lists else ("a string", "a list")
             raise DataError(
-                f"references[{i}] is {kinds[1]} but references[{start}] is {kinds[0]}. Give only "
+                f"{name}[{i}] is {kinds[1]} but {name}[{start}] is {kinds[0]}. Give only "
                 "strings or only lists of strings"
             )
         texts: list[Any] = list(given) if are_lists else [given]
         if not texts:
-            raise DataError(f"references[{i}] is an empty list. Give at least one reference")
+            raise DataError(f"{name}[{i}] is an empty list. Give at least one reference")
         for j, text in enumerate(texts):
             if not isinstance(text, str):
-                raise _no_text(f"references[{i}][{j}]", text)
+                raise _no_text(f"{name}[{i}][{j}]", text)
         lists.append([valid_unicode(text) for text in texts])
     return [valid_unicode(text) for text in hypotheses], lists
 

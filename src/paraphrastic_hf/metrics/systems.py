@@ -4,11 +4,12 @@ Tables 68 and 69).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.metrics.quality import QualityEstimator, QualityScores
 from paraphrastic_hf.metrics.resampling import (
     Interval,
     confidence_intervals,
@@ -18,6 +19,7 @@ from paraphrastic_hf.metrics.resampling import (
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
 ONE_SEGMENT = "No interval: it needs at least two segments."
+LISTED = 10  # segment numbers in the table for each problem
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class SystemScores:
 
 
 def compare_systems(
-    scorer: SimileScorer,
+    scorer: SimileScorer | QualityEstimator,
     systems: Sequence[tuple[str, Sequence[str]]],
     references: References,
     *,
@@ -70,12 +72,14 @@ def compare_systems(
     system.
 
     Args:
+        references: References, or the sources for a `QualityEstimator`.
         samples: Number of resamples for the intervals, 1 or more. Also the number of permutations
             for p-values with more than 20 segments.
         seed: Seed of the random draws, 0 or more. All systems share the drawn segments.
     """
     check_systems(systems, references, samples=samples, seed=seed)
-    scores = [scorer.score(hypotheses, references) for _, hypotheses in systems]
+    score: Any = scorer.score
+    scores = [score(hypotheses, references) for _, hypotheses in systems]
     options: dict[str, Any] = {"samples": samples, "seed": seed}
     similes = confidence_intervals([each.simile for each in scores], **options)
     sims = confidence_intervals([each.sim for each in scores], **options)
@@ -94,15 +98,20 @@ def compare_systems(
 
 
 def check_systems(
-    systems: Sequence[tuple[str, Sequence[str]]], references: References, *, samples: int, seed: int
+    systems: Sequence[tuple[str, Sequence[str]]],
+    references: References,
+    *,
+    samples: int,
+    seed: int,
+    name: str = "references",
 ) -> None:
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+    for option, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if value < least:
-            raise DataError(f"{name} must be {least} or more, got {value}")
-    for name, hypotheses in systems:
+            raise DataError(f"{option} must be {least} or more, got {value}")
+    for system, hypotheses in systems:
         if len(hypotheses) != len(references):
             raise DataError(
-                f"{name} has {len(hypotheses):,} segments, but the references have "
+                f"{system} has {len(hypotheses):,} segments, but the {name} have "
                 f"{len(references):,}"
             )
 
@@ -125,16 +134,36 @@ def system_table(results: Sequence[SystemScores]) -> str:
         for row in table
     ]
     notes = [ONE_SEGMENT] if segments == 1 else []
-    return "\n".join([*lines, "", *notes, results[0].scores.signature, ""])
+    problems = [line for each in results for line in _problem_lines(each)]
+    return "\n".join([*lines, "", *problems, *notes, results[0].scores.signature, ""])
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
-    """Yield tab-separated lines: segment number, then SimiLE and SIM of each system, -1 to 1."""
-    names = [f"{measure}:{each.name}" for each in results for measure in ("simile", "sim")]
-    yield "\t".join(["segment", *names]) + "\n"
-    columns = [column for each in results for column in (each.scores.simile, each.scores.sim)]
+    """Yield tab-separated lines: segment number, then SimiLE and SIM of each system, -1 to 1.
+
+    Scores without references have a third column, the problem of the segment.
+    """
+    names, columns = ["segment"], list[Iterable[str]]()
+    for each in results:
+        names += [f"simile:{each.name}", f"sim:{each.name}"]
+        columns += [map("{:.6f}".format, each.scores.simile), map("{:.6f}".format, each.scores.sim)]
+        if isinstance(each.scores, QualityScores):
+            names.append(f"problem:{each.name}")
+            columns.append(each.scores.problems)
+    yield "\t".join(names) + "\n"
     for number, values in enumerate(zip(*columns, strict=True), 1):
-        yield "\t".join([str(number), *(f"{value:.6f}" for value in values)]) + "\n"
+        yield "\t".join([str(number), *values]) + "\n"
+
+
+def _problem_lines(system: SystemScores) -> list[str]:
+    if not isinstance(system.scores, QualityScores):
+        return []
+    lines = []
+    for problem, numbers in system.scores.segments_with().items():
+        if numbers:
+            shown = ", ".join(map(str, numbers[:LISTED])) + ", ..." * (len(numbers) > LISTED)
+            lines.append(f"{system.name}: {len(numbers):,} {problem} (segments {shown})")
+    return lines or [f"{system.name}: no problems found"]
 
 
 def _interval(value: Interval, segments: int) -> str:

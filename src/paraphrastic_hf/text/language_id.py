@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -52,6 +53,27 @@ def clear_language(texts: Sequence[str]) -> str | None:
         return None
     code, share = main_language(long_enough)
     return code if share >= SURE else None
+
+
+def doubts(texts: Sequence[str], code: str) -> list[tuple[str, float]]:
+    """Return the most probable language of each text, and the doubt that it is in language `code`.
+
+    The doubt is the logarithm of the ratio of their probabilities. It is 0 if `code` is the most
+    probable language, and grows with the length of the text.
+
+    Example:
+        >>> doubts(["the cat sleeps on the wall"], "en")
+        [('en', 0.0)]
+    """
+    require("identify", "py3langid", what="language identification")
+    found = []
+    for text in texts:
+        scores = dict(_identifier().rank(text))
+        best = max(scores, key=scores.__getitem__)
+        # py3langid divides by this root too. Its features depend on each other.
+        root = math.sqrt(len(text.encode("utf-8", "replace")) or 1)
+        found.append((best, (scores[best] - scores[code]) / root))
+    return found
 
 
 def known_languages() -> frozenset[str]:

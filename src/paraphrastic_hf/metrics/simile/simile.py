@@ -12,6 +12,7 @@ from typing import Any
 import datasets
 import evaluate
 
+from paraphrastic_hf.metrics.quality import QualityEstimator
 from paraphrastic_hf.metrics.scorer import SimileScorer, checked_segments
 
 _DESCRIPTION = """
@@ -34,6 +35,8 @@ _INPUTS = """
 Args:
     predictions: texts, one for each segment.
     references: texts, one for each segment, or a list of texts for each segment.
+    sources: source texts, to score translations without references. The only other options are
+        `languages`, such as ("de", "en"), and `segments`.
     model: `simile` (`english` with more even row norms), `english`, `tiny`, `multilingual`, a
         directory, or the Hub name of a sentence encoder.
     similarity: `windows`, or `sentences` as in the paper. Default: windows for the model `simile`,
@@ -49,6 +52,8 @@ Returns:
     sim: mean SIM, without the length penalty.
     signature: the settings of the scores. Only scores with equal signatures are comparable.
     simile_scores, sim_scores: scores of each segment, if `segments`.
+    problems: with `sources`, the numbers of the segments that look empty, untranslated, truncated
+        or in the wrong language, from 1.
 Examples:
     >>> simile = evaluate.load("simile")
     >>> simile.compute(predictions=["a cat sleeps"], references=["a cat sleeps"])["simile"]
@@ -99,9 +104,23 @@ class Simile(evaluate.Metric):
         return str(super()._build_data_dir())
 
     def compute(
-        self, *, predictions: Any = None, references: Any = None, **options: Any
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        sources: Any = None,
+        **options: Any,
     ) -> dict[str, Any] | None:
-        """Score the segments added before and the segments given here."""
+        """Score the segments added before and the segments given here.
+
+        With `sources`, score only the predictions given here, without references.
+        """
+        if sources is not None:
+            if references is not None or self.writer is not None:
+                raise ValueError("Give either sources or references, and sources only to compute")
+            segments = options.pop("segments", False)
+            scores = QualityEstimator(**options).score(predictions, sources)
+            return scores.to_dict(segments=segments)
         is_given = predictions is not None or references is not None
         if self.process_id == 0:
             self._scorer(options)  # check the options before adding segments
