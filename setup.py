@@ -2,11 +2,15 @@
 recipes, which lie at the top of a checkout and within the package in a wheel."""
 
 import os
+import sysconfig
 from glob import glob
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
+
+# Such a Python has no limited API, so its wheels are for one version.
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def extension(folder: str, name: str) -> Extension:
@@ -17,8 +21,9 @@ def extension(folder: str, name: str) -> Extension:
         [f"{source}/{name}.c"],
         depends=glob(f"{source}/*.h"),
         extra_compile_args=[] if os.name == "nt" else ["-O3", "-fno-math-errno"],
+        define_macros=[("Py_GIL_DISABLED", "1")] if FREE_THREADED else [],
         optional=True,
-        py_limited_api=True,  # one wheel for Python 3.11 and all later ones
+        py_limited_api=not FREE_THREADED,  # one wheel for Python 3.11 and all later ones
     )
 
 
@@ -44,5 +49,5 @@ setup(
         extension("training/engine", "_rows"),
     ],
     cmdclass={"build_py": BuildWithRecipes},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

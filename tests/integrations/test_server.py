@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
 import socket
 import subprocess
@@ -80,6 +81,9 @@ def test_the_openai_client(url: str) -> None:
     expected = ENCODER.encode(TEXTS[0], truncate_dim=16, normalize_embeddings=True)
     np.testing.assert_allclose(short.embedding, expected, atol=1e-6)
     assert [model.id for model in client.models.list()] == ["tiny"]
+    assert client.models.retrieve("tiny").id == "tiny"
+    with pytest.raises(openai.NotFoundError, match="org/other"):
+        client.models.retrieve("org/other")
     with pytest.raises(openai.NotFoundError):
         client.embeddings.create(model="other", input="a")
     with pytest.raises(openai.BadRequestError):
@@ -89,10 +93,11 @@ def test_the_openai_client(url: str) -> None:
 def test_the_block_of_the_guide_runs(url: str) -> None:
     pytest.importorskip("openai")
     (block,) = [each for each in blocks(GUIDE.read_text("utf-8")) if each.language == "python"]
-    text = block.text.replace("http://127.0.0.1:8000", url).replace("english", "tiny")
+    text = block.text.replace("http://127.0.0.1:8000", url)
+    text = text.replace("english", "tiny").replace("128", "64")  # tiny has 80 dimensions
     names: dict[str, Any] = {}
     exec(text, names)
-    assert len(names["vector"]) == 128
+    assert len(names["vector"]) == 64
 
 
 def test_the_cohere_client(url: str) -> None:
@@ -168,6 +173,28 @@ def test_a_client_that_leaves_is_not_an_error_of_the_server() -> None:
     scope = {"type": "http", "method": "POST", "path": "/v1/embeddings", "headers": []}
     asyncio.run(make_app(ENCODER)(scope, leave, send))
     assert sent[0]["status"] == 400
+
+
+def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.types import Message
+
+    from paraphrastic_hf.integrations import server
+
+    monkeypatch.setattr(server, "MAX_SECONDS", 0.05)
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def drip() -> Message:
+        await asyncio.sleep(0.01)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/embeddings", "headers": []}
+    asyncio.run(server.make_app(ENCODER)(scope, drip, send))
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert json.loads(sent[1]["body"])["error"]["code"] == 408
 
 
 @pytest.mark.parametrize("option", ["--port", "--max-bytes"])

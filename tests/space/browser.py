@@ -1,4 +1,4 @@
-"""A headless Chromium, and the app of a Space in a separate process."""
+"""Headless browsers, and the app of a Space in a separate process."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ def missing() -> str | None:
     for program in ("chromium", "chromedriver"):
         if shutil.which(program) is None:
             return f"{program} is not installed: apt install chromium chromium-driver"
+    return None
+
+
+def missing_firefox() -> str | None:
+    """Return what is missing to drive Firefox, if anything."""
+    if _firefox() is None:
+        return "Firefox is not installed: apt install firefox-esr"
+    if shutil.which("geckodriver") is None:
+        return "geckodriver is not on the PATH"
     return None
 
 
@@ -83,7 +92,26 @@ def chromium(width: int = 1000, height: int = 900) -> Iterator[Any]:
         options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options, service)
+    yield from _patient(webdriver.Chrome(options, service))
+
+
+@contextmanager
+def firefox() -> Iterator[Any]:
+    from selenium import webdriver
+
+    options = webdriver.FirefoxOptions()
+    options.binary_location = _firefox() or ""
+    options.add_argument("-headless")
+    service = webdriver.FirefoxService(shutil.which("geckodriver"))
+    yield from _patient(webdriver.Firefox(options, service))
+
+
+def _firefox() -> str | None:
+    return shutil.which("firefox-esr") or shutil.which("firefox")
+
+
+def _patient(driver: Any) -> Iterator[Any]:
+    """Yield a driver with long timeouts, then close it."""
     driver.set_page_load_timeout(SECONDS)
     driver.set_script_timeout(SECONDS)
     try:

@@ -1,4 +1,4 @@
-"""The page in headless Chromium, compared with Python."""
+"""The page in headless Chromium and Firefox, compared with Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
-from tests.space.browser import SECONDS, chromium, missing
+from tests.space.browser import SECONDS, chromium, firefox, missing, missing_firefox
 from tests.web.texts import texts
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +68,17 @@ def browser() -> Iterator[Any]:
         yield driver
 
 
+@pytest.fixture(scope="module", params=["chromium", "firefox"])
+def each_browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+    if request.param == "chromium":
+        yield request.getfixturevalue("browser")
+        return
+    if lacking := missing_firefox():
+        pytest.skip(lacking)
+    with firefox() as driver:
+        yield driver
+
+
 def text_of(driver: Any, name: str) -> str:
     script = (
         "const field = document.getElementById(arguments[0]); return field.value ?? field.innerText"
@@ -100,6 +111,8 @@ def open_page(driver: Any, address: str) -> None:
 
 
 def errors(driver: Any) -> list[str]:
+    if driver.name == "firefox":  # whose driver has no log
+        return []
     return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
 
 
@@ -112,12 +125,12 @@ def compare(driver: Any) -> None:
 
 
 def test_two_sentences_from_the_network_and_from_disk(
-    browser: Any, address: str, checkout: str, built: Path
+    each_browser: Any, address: str, checkout: str, built: Path
 ) -> None:
     for page in (address, f"{checkout}web/index.html", (built / "index.html").as_uri()):
-        open_page(browser, page)
-        compare(browser)
-        assert errors(browser) == []
+        open_page(each_browser, page)
+        compare(each_browser)
+        assert errors(each_browser) == []
 
 
 def test_nothing_is_requested_after_the_page(browser: Any, address: str) -> None:
@@ -133,10 +146,10 @@ def test_nothing_is_requested_after_the_page(browser: Any, address: str) -> None
     assert {url for url in sent if url.startswith("http")} == {address}
 
 
-def test_vectors_equal_those_of_python(browser: Any, checkout: str) -> None:
+def test_vectors_equal_those_of_python(each_browser: Any, checkout: str) -> None:
     lines = texts(2000, seed=5)
-    browser.get(f"{checkout}web/index.html")
-    found = browser.execute_async_script(
+    each_browser.get(f"{checkout}web/index.html")
+    found = each_browser.execute_async_script(
         """const [texts, model, done] = arguments;
         import("/web/paraphrastic.js").then(async ({ Encoder }) => {
           const encoder = await Encoder.load(model);
@@ -149,23 +162,23 @@ def test_vectors_equal_those_of_python(browser: Any, checkout: str) -> None:
     np.testing.assert_allclose(found, expected.ravel(), rtol=0, atol=1e-6)
 
 
-def test_search_in_ten_thousand_lines(browser: Any, address: str, tmp_path: Path) -> None:
+def test_search_in_ten_thousand_lines(each_browser: Any, address: str, tmp_path: Path) -> None:
     encoder = SentenceEncoder.from_pretrained("tiny")
     choice = random.Random(1)
     words = [token[1:] for token in encoder.tokenizer.tokens() if token[1:].isalpha()]
     lines = [" ".join(choice.choices(words, k=8)) for _ in range(10_000)]
     rows = ["id,text", *(f'{number},"{line}, ""quoted"""' for number, line in enumerate(lines))]
     (tmp_path / "lines.csv").write_text("\n".join(rows))
-    open_page(browser, f"{address}#search")
-    browser.find_element("id", "file").send_keys(str(tmp_path / "lines.csv"))
-    until(browser, "indexed", "10,000 lines")
+    open_page(each_browser, f"{address}#search")
+    each_browser.find_element("id", "file").send_keys(str(tmp_path / "lines.csv"))
+    until(each_browser, "indexed", "10,000 lines")
     query = lines[1234]
-    put(browser, "query", query)
-    first = until(browser, "results", query).splitlines()[:2]
+    put(each_browser, "query", query)
+    first = until(each_browser, "results", query).splitlines()[:2]
     cosines = encoder.similarity(query, [f'{line}, "quoted"' for line in lines])[0]
     assert first == [f"{cosines.max():.2f}", f'{lines[cosines.argmax()]}, "quoted"']
-    put(browser, "query", "☃")
-    until(browser, "results", "knows no word")
+    put(each_browser, "query", "☃")
+    until(each_browser, "results", "knows no word")
 
 
 def test_lists_are_matched_without_a_network_after_loading(browser: Any, address: str) -> None:
@@ -216,9 +229,9 @@ def test_the_page_fits_a_phone_and_works_by_keyboard(address: str) -> None:
         assert driver.execute_script("return document.querySelectorAll('.focused .on').length") > 1
 
 
-def test_the_engine_encodes_in_a_worker(browser: Any, checkout: str) -> None:
-    browser.get(f"{checkout}web/index.html")
-    cosine = browser.execute_async_script(
+def test_the_engine_encodes_in_a_worker(each_browser: Any, checkout: str) -> None:
+    each_browser.get(f"{checkout}web/index.html")
+    cosine = each_browser.execute_async_script(
         """const done = arguments[0];
         const code = `import { Encoder } from "${location.origin}/web/paraphrastic.js";
           const encoder = await Encoder.load("${location.origin}/src/paraphrastic_hf/assets/tiny/");

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.contributions import token_contributions
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
@@ -21,7 +22,7 @@ from tests.web.texts import texts
 
 HERE = Path(__file__).parent
 WEB = HERE.parents[1] / "web"
-ENCODE, CALL = HERE / "encode.mjs", HERE / "call.mjs"
+ENCODE, CALL, MEMORY = HERE / "encode.mjs", HERE / "call.mjs", HERE / "memory.mjs"
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
@@ -145,6 +146,29 @@ def test_other_values_than_strings_are_refused(wrong: list[object]) -> None:
     outcome = subprocess.run(command, capture_output=True, text=True)
     assert "TypeError" in outcome.stderr
     assert f"texts[{len(wrong) - 1}]" in outcome.stderr
+
+
+@needs_node
+@pytest.mark.slow
+def test_memory_is_bounded() -> None:
+    halfway, loaded, filled, encoded = json.loads(
+        node("--expose-gc", MEMORY, packaged_folder("english"))
+    )
+    assert loaded - halfway < 60  # the other 20 encoders have 17 MB each
+    assert encoded - filled < 60  # the engine remembers at most a million words
+
+
+def test_the_npm_package_is_complete() -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    command = ["npm", "pack", "--dry-run", "--json", "--offline"]
+    done = subprocess.run(command, cwd=WEB, capture_output=True, text=True, check=True)
+    (package,) = json.loads(done.stdout)
+    code = {"paraphrastic.js", "paraphrastic.d.ts", "paraphrastic.wasm"}
+    files = {file["path"] for file in package["files"]}
+    assert files == {*code, "package.json", "README.md", "LICENSE"}
+    assert (WEB / "LICENSE").read_bytes() == (WEB.parent / "LICENSE").read_bytes()
+    assert package["version"] == paraphrastic_hf.__version__
 
 
 def test_the_types_name_every_function() -> None:

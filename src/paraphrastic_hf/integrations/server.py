@@ -1,14 +1,14 @@
 """HTTP server of one encoder, with the routes that clients of OpenAI, Cohere and Jina call.
 
 POST `/v1/embeddings` is OpenAI's, and POST `/v1/rerank` and `/v2/rerank` are Cohere's. GET routes
-are `/v1/models`, `/health` and `/metrics`. Errors are JSON in OpenAI's form.
+are `/v1/models`, `/v1/models/NAME`, `/health` and `/metrics`. Errors are JSON in OpenAI's form.
 """
 
 from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
@@ -26,6 +26,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 MAX_TEXTS = 2048  # of a request, as OpenAI allows
 MAX_BYTES = 8_000_000
+MAX_SECONDS = 60.0  # for a request body to arrive
 SMALL = 4096  # bytes of a request for which another thread would cost more than the encoding
 
 
@@ -91,21 +92,28 @@ class Answers:
 
     def models(self) -> dict[str, Any]:
         """Return the answer of `/v1/models`."""
-        model = {"id": self.name, "object": "model", "created": 0, "owned_by": "paraphrastic"}
-        return {"object": "list", "data": [model]}
+        return {"object": "list", "data": [self.model(self.name)]}
+
+    def model(self, name: str) -> dict[str, Any]:
+        """Return the answer of `/v1/models/NAME`."""
+        self._check_name(name)
+        return {"id": self.name, "object": "model", "created": 0, "owned_by": "paraphrastic"}
 
     def _encode(
         self, request: dict[str, Any], texts: list[str], width: int | None = None
     ) -> tuple[np.ndarray, int]:
         """Return unit vectors and the number of tokens."""
-        if request.get("model") not in (None, self.name):
-            message = f"{request['model']!r} is not served here. This server has {self.name!r}"
-            raise _refusal("model", message, status=404)
+        self._check_name(request.get("model"))
         vectors = self.encoder.encode(texts, truncate_dim=width, normalize_embeddings=True)
         tokens = self.encoder.tokenizer.encode_batch(texts).ids.size
         self._texts.inc(len(texts))
         self._tokens.inc(tokens)
         return np.ascontiguousarray(vectors), tokens
+
+    def _check_name(self, name: Any) -> None:
+        if name not in (None, self.name):
+            message = f"{name!r} is not served here. This server has {self.name!r}"
+            raise _refusal("model", message, status=404)
 
 
 def _texts(texts: Any, key: str) -> list[str]:
@@ -160,9 +168,9 @@ def make_app(encoder: SentenceEncoder, *, max_bytes: int = MAX_BYTES) -> Starlet
 
         return Route(path, endpoint, methods=["POST"])
 
-    def get(path: str, answer: Callable[[], Response]) -> Route:
-        async def endpoint(_: Request) -> Response:
-            return answer()
+    def get(path: str, answer: Callable[..., Response]) -> Route:
+        async def endpoint(request: Request) -> Response:
+            return answer(**request.path_params)
 
         return Route(path, endpoint)
 
@@ -172,6 +180,7 @@ def make_app(encoder: SentenceEncoder, *, max_bytes: int = MAX_BYTES) -> Starlet
             post("/v1/rerank", answers.rerank),
             post("/v2/rerank", answers.rerank),
             get("/v1/models", lambda: _json(answers.models())),
+            get("/v1/models/{name:path}", lambda name: _json(answers.model(name))),
             get("/health", lambda: _json({"status": "ok"})),
             get(
                 "/metrics", lambda: Response(metrics_text(registry), 200, None, CONTENT_TYPE_LATEST)
@@ -184,11 +193,15 @@ def make_app(encoder: SentenceEncoder, *, max_bytes: int = MAX_BYTES) -> Starlet
 async def _body(request: Request, limit: int) -> bytes:
     body = bytearray()
     try:
-        async for part in request.stream():
-            body += part
-            if len(body) > limit:
-                message = f"The request has more than {limit:,} bytes. Send fewer texts"
-                raise HTTPException(413, message)
+        with anyio.fail_after(MAX_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > limit:
+                    message = f"The request has more than {limit:,} bytes. Send fewer texts"
+                    raise HTTPException(413, message)
+    except TimeoutError:
+        message = f"The request did not arrive within {MAX_SECONDS:g} seconds"
+        raise HTTPException(408, message, {"Connection": "close"}) from None
     except ClientDisconnect:
         raise HTTPException(400, "The client left before its request was complete") from None
     return bytes(body)
@@ -204,14 +217,14 @@ def _parsed(body: bytes) -> dict[str, Any]:
     return request
 
 
-def _json(content: object, status: int = 200) -> Response:
+def _json(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     text = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
-    return Response(text, status, media_type="application/json")
+    return Response(text, status, headers, "application/json")
 
 
 async def _error(_: Request, error: Exception) -> Response:
-    status, message = 500, "Internal error"
+    status, message, headers = 500, "Internal error", None
     if isinstance(error, HTTPException):
-        status, message = error.status_code, error.detail
+        status, message, headers = error.status_code, error.detail, error.headers
     kind = "invalid_request_error" if status < 500 else "server_error"
-    return _json({"error": {"message": message, "type": kind, "code": status}}, status)
+    return _json({"error": {"message": message, "type": kind, "code": status}}, status, headers)

@@ -2,7 +2,9 @@
    is compared with several in succession is read once. */
 
 #define PY_SSIZE_T_CLEAN
+#ifndef Py_GIL_DISABLED /* without the lock there is no limited API */
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include <math.h>
@@ -286,7 +288,12 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
 
 static PyModuleDef module = {
     PyModuleDef_HEAD_INIT,

@@ -4,7 +4,9 @@
    while the lock is held and no Block is reading. */
 
 #define PY_SSIZE_T_CLEAN
+#ifndef Py_GIL_DISABLED /* without the lock there is no limited API */
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include "_core.h"
@@ -620,7 +622,13 @@ static int clear(PyObject *module) {
 
 static void free_module(void *module) { clear(module); }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, execute},
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
 
 static PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
