@@ -146,6 +146,8 @@ def test_cached_vectors_are_reused(tmp_path: Path) -> None:
         teacher_vectors(texts[1:], TEACHER, load, tmp_path)
     with pytest.raises(CheckpointError, match="multilingual"):
         teacher_vectors(texts, TeacherArguments(model="multilingual"), load, tmp_path)
+    with pytest.raises(CheckpointError):
+        teacher_vectors(texts, TeacherArguments(model="english", prompt=" "), load, tmp_path)
     for stamp in ("", "first", "", "first"):  # unknown, known, unknown, known
         teacher_vectors(texts, TEACHER, load, tmp_path, stamp=stamp)
     with pytest.raises(CheckpointError):
@@ -211,6 +213,16 @@ def test_a_static_sentence_transformers_model_can_teach(tmp_path: Path) -> None:
     found = load_teacher(teacher, None, tmp_path)(["a cat sleeps"])
     wanted = SentenceEncoder.from_pretrained().encode(["a cat sleeps"])
     np.testing.assert_allclose(found, wanted, atol=1e-3)
+
+
+def test_a_prompt_precedes_each_text(tmp_path: Path) -> None:
+    def encode(text: str, name: str, prompt: str | None) -> np.ndarray:
+        return load_teacher(TeacherArguments(model=name, prompt=prompt), None, tmp_path)([text])
+
+    for name in ("english", str(save_bert(tmp_path))):
+        prompted, whole = encode("dog", name, "the cat "), encode("the cat dog", name, None)
+        np.testing.assert_allclose(prompted, whole, atol=1e-6)
+        assert (prompted != encode("dog", name, None)).any()
 
 
 def test_a_bfloat16_teacher_gives_nearly_equal_vectors(tmp_path: Path) -> None:
