@@ -132,6 +132,7 @@ def main() -> None:
     )
     model = BertModel(config, add_pooling_layer=False).eval()
     model.load_state_dict(weights(found, model))
+    output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(output) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
