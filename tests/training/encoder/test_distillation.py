@@ -120,9 +120,12 @@ def test_cached_vectors_are_reused(tmp_path: Path) -> None:
     assert np.array_equal(teacher_vectors(texts, TEACHER, load, tmp_path), first)
     for stamp in ("", "first", "", "first"):  # unknown, known, unknown, known
         teacher_vectors(texts, TEACHER, load, tmp_path, stamp=stamp)
-    other = TeacherArguments(model="multilingual")
+    prompted = TeacherArguments(model="english", prompt=" ")
     for some, teacher, stamp in (
-        *((texts[1:], TEACHER, "first"), (texts, other, "first"), (texts, TEACHER, "second")),
+        (texts[1:], TEACHER, "first"),
+        (texts, TeacherArguments(model="multilingual"), "first"),
+        (texts, prompted, "first"),
+        (texts, TEACHER, "second"),
     ):
         with pytest.raises(CheckpointError):
             teacher_vectors(some, teacher, load, tmp_path, stamp=stamp)
@@ -186,6 +189,16 @@ def test_a_static_sentence_transformers_model_can_teach(tmp_path: Path) -> None:
     found = load_teacher(teacher, None, tmp_path)(["a cat sleeps"])
     wanted = SentenceEncoder.from_pretrained().encode(["a cat sleeps"])
     np.testing.assert_allclose(found, wanted, atol=1e-3)
+
+
+def test_a_prompt_precedes_each_text(tmp_path: Path) -> None:
+    def encode(text: str, name: str, prompt: str | None) -> np.ndarray:
+        return load_teacher(TeacherArguments(model=name, prompt=prompt), None, tmp_path)([text])
+
+    for name in ("english", str(save_bert(tmp_path))):
+        prompted, whole = encode("dog", name, "the cat "), encode("the cat dog", name, None)
+        np.testing.assert_allclose(prompted, whole, atol=1e-6)
+        assert (prompted != encode("dog", name, None)).any()
 
 
 def test_a_bfloat16_teacher_gives_nearly_equal_vectors(tmp_path: Path) -> None:

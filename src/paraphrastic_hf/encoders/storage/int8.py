@@ -18,7 +18,7 @@ from paraphrastic_hf.encoders.storage.ctranslate import converted
 from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.files import read_json
+from paraphrastic_hf.io.files import SETTINGS, read_json
 
 BATCH_SIZE = 32
 TRANSFORMER, POOLING, NORMALIZE = "Transformer", "Pooling", "Normalize"
@@ -32,10 +32,16 @@ class Int8Encoder:
         name: sentence-transformers directory or Hub repository.
         max_length: Maximum number of tokens per text, at least 3. Longer texts are cut.
         work: Folder for the converted model. None means the folder of a local model.
+        prompt: Text to prepend to every text. None means the model's default prompt.
     """
 
     def __init__(
-        self, name: str | os.PathLike[str], *, max_length: int = 128, work: Path | None = None
+        self,
+        name: str | os.PathLike[str],
+        *,
+        max_length: int = 128,
+        work: Path | None = None,
+        prompt: str | None = None,
     ) -> None:
         require("corpora", "ctranslate2", what="the engine ctranslate2")
         directory = local_directory(name)
@@ -47,6 +53,7 @@ class Int8Encoder:
         with loading(directory, "the tokenizer"):
             self.tokenizer: Any = AutoTokenizer.from_pretrained(directory, trust_remote_code=False)
         self.max_length = max_length
+        self.prompt = _default_prompt(directory) if prompt is None else prompt
         self._model = ctranslate2.Encoder(
             str(folder), device="cpu", compute_type="int8", intra_threads=torch.get_num_threads()
         )
@@ -55,7 +62,8 @@ class Int8Encoder:
         """Return unit-length embeddings of texts, (texts, dim) float32."""
         if not len(texts):
             return np.zeros((0, 0), np.float32)
-        ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
+        prompted = [self.prompt + text for text in texts]
+        ids = self.tokenizer(prompted, truncation=True, max_length=self.max_length)["input_ids"]
         lengths = np.array([len(text) for text in ids])
         order = np.argsort(lengths, kind="stable")
         means = []
@@ -69,6 +77,12 @@ class Int8Encoder:
         vectors[order] = np.concatenate(means)
         units: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return units
+
+
+def _default_prompt(directory: Path) -> str:
+    path = directory / SETTINGS
+    settings = read_json(path) if path.is_file() else {}
+    return str((settings.get("prompts") or {}).get(settings.get("default_prompt_name"), ""))
 
 
 def _refuse_unless_averaged(directory: Path) -> None:

@@ -72,6 +72,11 @@ class TeacherArguments:
         "python)",
         at_least=3,
     )
+    prompt: str | None = argument(
+        None,
+        help="text to prepend to every text, such as 'query: ' (no effect with engine python; "
+        "default: the default prompt of the model)",
+    )
 
     def __post_init__(self) -> None:
         if self.precision != "float32" and self.engine != "torch":

@@ -35,7 +35,9 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
         return _python_teacher(arguments.model)
     name = str(resolve_model(arguments.model, data_root))
     if arguments.engine == "ctranslate2":
-        return Int8Encoder(name, max_length=arguments.max_length, work=work).encode
+        return Int8Encoder(
+            name, max_length=arguments.max_length, work=work, prompt=arguments.prompt
+        ).encode
     encoder = load_encoder(name)
     most = getattr(encoder, "max_seq_length", None)
     if isinstance(most, int):  # a transformer of sentence-transformers
@@ -47,7 +49,9 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
                 f"{arguments.precision} has no effect. Remove the key `precision` of this teacher"
             )
         encoder = encoder.to(torch.bfloat16)
-    return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
+    return lambda texts: np.asarray(
+        encoder.encode(list(texts), show_progress_bar=False, prompt=arguments.prompt)
+    )
 
 
 def _python_teacher(name: str) -> Encode:
@@ -161,6 +165,8 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, director
     }
     if teacher.precision != "float32":
         own["precision"] = teacher.precision
+    if teacher.prompt is not None:
+        own["prompt"] = teacher.prompt
     path = directory / META
     begun = read_json(path) if path.exists() else own
     begun.pop("weights", None)  # written by earlier versions
