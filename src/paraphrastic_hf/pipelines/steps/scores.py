@@ -122,12 +122,13 @@ class CrossLingualScore(ParaphraseScore):
             return cosines
         for side, texts, some in zip(self._recent, (first, second), vectors, strict=True):
             side.add(texts, some)
-        rows = [side.distinct() for side in self._recent]
-        means = [
+        rows = self._recent[0].distinct(), self._recent[1].distinct()
+        found = nearest(rows[0], rows[1], self.k)
+        source, target = (
             side.of_latest(each, neighbor_mean(near.scores), len(first))
-            for side, each, near in zip(self._recent, rows, nearest(*rows, self.k), strict=True)
-        ]
-        return margin_score(cosines, *means, self.margin).astype(np.float64)
+            for side, each, near in zip(self._recent, rows, found, strict=True)
+        )
+        return margin_score(cosines, source, target, self.margin).astype(np.float64)
 
     @cached_property
     def _recent(self) -> tuple[_Recent, _Recent]:
