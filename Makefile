@@ -39,7 +39,7 @@ docs: install   ## the documentation as a site in build/docs; a broken link is a
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 ZIG := ziglang==0.17.1
-ENGINE := web/paraphrastic.c $(addprefix src/paraphrastic_hf/encoders/static/_,core.h map.h narrow.h rows.h unigram.h)
+ENGINE := web/paraphrastic.c $(addprefix src/paraphrastic_hf/encoders/static/_,core.h map.h narrow.h rows.h unigram.h window.h)
 WASM_FLAGS := -target wasm32-wasi -mexec-model=reactor -msimd128 -O3 -s -Wall -Wextra -Wno-unused-function
 
 wasm: install  ## web/paraphrastic.wasm, the engine for browsers, and the checksums of its sources

@@ -29,7 +29,7 @@ from common.timing import fresh, peak_mb, timed
 
 from paraphrastic_hf.pipelines.deal import deal
 from paraphrastic_hf.pipelines.recipe import CorpusRecipe, EngineArguments, corpus_recipe
-from paraphrastic_hf.pipelines.stages import stages_of
+from paraphrastic_hf.pipelines.stages import phases_of
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 WORDS = 20_000
@@ -71,7 +71,7 @@ def make_here(recipe: CorpusRecipe, output: Path) -> dict[str, float]:
     def run() -> None:
         for task in range(tasks):
             flow: Any = None
-            for stage in stages_of(recipe, output, counts, None):
+            for stage in phases_of(recipe, output, counts, None)[0]:
                 flow = stage(flow, task, tasks)
             list(flow)
 

@@ -193,8 +193,7 @@ const int32_t *EXPORT(ids)(void) { return reader.ids; }
 
 /* Write the vector of a token. */
 void EXPORT(row)(int32_t id, float *vector) {
-    output.averager.normalize = 0;
-    average(&output.averager, &id, 1, 1, vector);
+    average(&output.averager, &id, 1, 1, 0, vector);
 }
 
 /* ---- similarities ---- */

@@ -7,6 +7,7 @@ import pytest
 
 from paraphrastic_hf.encoders import means
 from paraphrastic_hf.encoders.means import mean_rows
+from paraphrastic_hf.encoders.static.table import Table
 from paraphrastic_hf.encoders.storage.packing import packed, unpacked
 from paraphrastic_hf.text.ragged import Ragged
 
@@ -25,10 +26,10 @@ def test_means_do_not_depend_on_the_block_size(
     random = np.random.default_rng(1)
     table = packed(random.standard_normal((20, 6)).astype(np.float32), precision)
     texts = [random.integers(0, 20, n).tolist() for n in (0, 3, 0, 0, 11, 1, 2, 0, 30, 1, 0)]
-    found = mean_rows(table, Ragged.from_lists(texts))
+    found = mean_rows(Table(table), Ragged.from_lists(texts))
     assert found.dtype == np.float32
-    assert mean_rows(table, Ragged.from_lists([])).shape == (0, 6)
-    assert mean_rows(table, Ragged.from_lists([[], []])).tolist() == [[0] * 6] * 2
+    assert mean_rows(Table(table), Ragged.from_lists([])).shape == (0, 6)
+    assert mean_rows(Table(table), Ragged.from_lists([[], []])).tolist() == [[0] * 6] * 2
     # a piece is summed in float64, and up to 30 pieces in float32
     np.testing.assert_allclose(found, by_hand(unpacked(table), texts), rtol=1e-5, atol=1e-6)
 
@@ -36,5 +37,5 @@ def test_means_do_not_depend_on_the_block_size(
 def test_a_text_of_a_million_tokens_has_the_mean_of_its_rows() -> None:
     table = np.array([[1.0, 1e-3], [3.0, 1e3]], np.float32)
     ids = np.tile(np.array([0, 1], np.int32), 500_000)
-    found = mean_rows(table, Ragged(ids, np.array([0, len(ids)])))
+    found = mean_rows(Table(table), Ragged(ids, np.array([0, len(ids)])))
     np.testing.assert_allclose(found, [[2.0, (1e-3 + 1e3) / 2]], rtol=1e-6)

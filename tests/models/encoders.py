@@ -17,8 +17,8 @@ CNN = {"filter_widths": [1, 2, 3], "filter_counts": [2, 2, 2]}
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "averaging": ("averaging", {}),
     "weighted": ("weighted", {}),
-    "window": ("window", {"features": 5, "context_size": 3, "context_rows": 15}),
-    "window_of_five": ("window", {"features": 5, "context_size": None, "window": 2}),
+    "window": ("window", {"features": 5, "context_size": 3, "context_rows": 15, "hidden": 4}),
+    "window_of_five": ("window", {"features": 5, "context_size": None, "window": 2, "hidden": 0}),
     "projection": ("projection", {"embedding_size": 4}),
     "dan": ("projection", {"layers": 2, "activation": "tanh"}),
     "rnn": ("recurrent", {"cell": "rnn", "pooling": "last", "embedding_size": 4}),

@@ -86,7 +86,7 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
         )
     table = encoder.table()
     if table is None:
-        tables = encoder.model.tables()
+        tables = encoder.model_apart().tables()
         if len(tables) > 1:
             raise ModelError(
                 f"{name} is a mixture of {len(tables)} encoders with separate tables. Give the "

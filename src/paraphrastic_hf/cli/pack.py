@@ -73,13 +73,13 @@ def run(arguments: argparse.Namespace) -> None:
 def _average(name: str) -> SentenceEncoder:
     """Load an averaging model. Convert a generative model to one if possible."""
     encoder = SentenceEncoder.from_pretrained(name)
-    if encoder.table(slice(0, 0)) is None:
+    if encoder.needs_torch:
         from paraphrastic_hf.encoders.averaged import averaged
 
         try:
             encoder = averaged(encoder)
         except ModelError as error:
             raise ModelError(f"{name}: {error}") from error
-    if encoder.table(slice(0, 0)) is None:
+    if encoder.needs_torch:
         raise ModelError(f"{name} is not an averaging model, so it cannot be packed")
     return encoder

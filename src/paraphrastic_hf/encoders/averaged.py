@@ -26,7 +26,7 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
         >>> encoder = averaged(SentenceEncoder.from_pretrained("runs/average"))  # doctest: +SKIP
         >>> encoder.save_pretrained("runs/table")  # doctest: +SKIP
     """
-    model = None if encoder.table(slice(0, 0)) is not None else encoder.model
+    model = None if encoder.table(slice(0, 0)) is not None else encoder.model_apart()
     if not isinstance(model, LatentModel) or model.config.encoder_kind != "average":
         return encoder
     if model.variable != SEMANTIC:

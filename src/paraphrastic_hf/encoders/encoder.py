@@ -672,11 +672,16 @@ class SentenceEncoder(HubMixin):
         return None if table is None or table.window is not None else table.rows(rows)
 
     @property
+    def needs_torch(self) -> bool:
+        """Whether `encode` computes with torch. False for averages and packed window encoders."""
+        return self._weights.table() is None
+
+    @property
     def device(self) -> Any:
         """Device that `encode` computes on. For an averaging model this is the CPU unless `model`
         was moved.
         """
-        return "cpu" if self._weights.table() is not None else self.model.device
+        return self.model.device if self.needs_torch else "cpu"
 
     @property
     def encoders(self) -> dict[str, SentenceEncoder]:

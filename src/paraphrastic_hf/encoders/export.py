@@ -105,9 +105,8 @@ def _parts(encoder: SentenceEncoder, to: str) -> tuple[Any, Any]:
     """
     rows, tokenizer = encoder.table(), encoder.tokenizer
     if rows is None:
-        raise ModelError(
-            f"{to} needs an averaging model, but {encoder.name} is a {type(encoder.model).__name__}"
-        )
+        kind = type(encoder.model_apart()).__name__
+        raise ModelError(f"{to} needs an averaging model, but {encoder.name} is a {kind}")
     # A stock tokenizer also marks texts without known tokens, whose vectors are zero here.
     if isinstance(tokenizer, MarkedTokenizer) or not hasattr(tokenizer, "to_fast"):
         kind = type(tokenizer).__name__

@@ -50,9 +50,9 @@ typedef struct {
     float *mean;           /* scratch: a mean, or means, features and hidden units of the texts
                               that wait, (TEXTS_TOGETHER, dimension + features + hidden) */
     int32_t *token_counts; /* (texts,), NULL if not requested */
-    Window window;         /* without rows, the means of table rows are all */
+    Window window;         /* if rows is NULL, only table rows are averaged */
     int16_t *sum;          /* scratch: (features,) */
-    int32_t *total;        /* scratch: (features,) */
+    int64_t *total;        /* scratch: (features,) */
     size_t waiting;        /* texts in `mean` */
     size_t numbers[TEXTS_TOGETHER], counts[TEXTS_TOGETHER]; /* their output rows and tokens */
 } Output;

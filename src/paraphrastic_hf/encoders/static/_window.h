@@ -9,7 +9,7 @@
 #define COLUMNS 32       /* of the matrix, for which sums stay in registers */
 
 typedef struct {
-    const int8_t *rows;  /* (count, span, features): what a token adds at each place of a window */
+    const int8_t *rows;  /* (count, span, features): summand of a token at each place of a window */
     const int16_t *bias; /* (features,) */
     const float *inner;  /* (dimension + features, hidden): from mean and features to hidden */
     const float *hidden_bias; /* (hidden,) */
@@ -23,13 +23,13 @@ static void add_bytes_to(int16_t *restrict sum, const int8_t *restrict row, size
 }
 
 VECTORIZED
-static void add_positive(int32_t *restrict total, const int16_t *restrict sum, size_t count) {
+static void add_positive(int64_t *restrict total, const int16_t *restrict sum, size_t count) {
     for (size_t f = 0; f < count; f++) total[f] += sum[f] > 0 ? sum[f] : 0;
 }
 
 /* total += max(0, bias + a + b + c) */
 VECTORIZED
-static void add_three(int32_t *restrict total, const int16_t *restrict bias,
+static void add_three(int64_t *restrict total, const int16_t *restrict bias,
                       const int8_t *restrict a, const int8_t *restrict b,
                       const int8_t *restrict c, size_t count) {
     for (size_t f = 0; f < count; f++) {
@@ -48,7 +48,7 @@ static inline const int8_t *window_row(const Window *the, const int32_t *ids, si
 
 /* Write the mean features of a text's windows. `sum` and `total` are scratch. */
 static void window_features(const Window *the, const int32_t *ids, size_t count, size_t held,
-                            int16_t *sum, int32_t *total, float *mean) {
+                            int16_t *sum, int64_t *total, float *mean) {
     size_t features = the->features, bytes = the->span * features;
     memset(total, 0, features * sizeof *total);
     for (size_t i = 0; i < count; i++) {

@@ -94,7 +94,7 @@ static int get_window(PyObject *window, Rows *rows, size_t dimension) {
     free(the->mean);
     the->mean = calloc(TEXTS_TOGETHER * scratch_width(the), sizeof(float));
     the->sum = malloc(features * sizeof(int16_t));
-    the->total = malloc(features * sizeof(int32_t));
+    the->total = malloc(features * sizeof(int64_t));
     if (the->mean && the->sum && the->total) return 0;
     PyErr_NoMemory();
     return -1;

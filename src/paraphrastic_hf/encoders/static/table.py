@@ -31,7 +31,7 @@ class Table:
 
     Attributes:
         numbers: (vocab, dim) float32, or packed as in `storage/packing.py`. Contiguous.
-        window: What neighbors add to token vectors. None for averages of token vectors alone.
+        window: Further arrays of a window encoder. None for averages of token vectors alone.
         rounding_error: Largest rounding error of a row, relative to the row's length. 0 unless
             `with_precision` rounded the table.
 
@@ -81,7 +81,9 @@ class Table:
     def with_norm_power(self, power: float) -> Table:
         """Return a table with each row's length raised to a power. Directions do not change."""
         if self.window is not None:
-            raise ModelError("A window encoder has no norm power, because neighbors change norms")
+            raise ModelError(
+                "with_norm_power requires an average of token vectors alone, got a window encoder"
+            )
         if not np.isfinite(power):
             raise ValueError(f"power must be finite, got {power}")
         blocks = (self.rows(slice(i, i + BLOCK)) for i in range(0, len(self.numbers), BLOCK))

@@ -1,4 +1,4 @@
-"""`Window`: what the neighbors of a token add to an average, in a packed window encoder."""
+"""`Window`: the arrays of a packed window encoder, and its computation in numpy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 MEAN_SCALE = np.float32(8)  # means are about an eighth of features in size
+MOST_STEPS = np.float32(127)  # the integer that stands for 1 in a trained model
+TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,11 @@ class Window:
         """Return a text's embedding, (dim,), from the mean of its token vectors, (dim,)."""
         if not len(ids):
             return mean
-        read = np.concatenate([mean, self.features(ids).mean(0)])
+        half, total = self.context.shape[1] // 2, np.zeros(len(self.bias))
+        for start in range(0, len(ids), TOKENS_AT_A_TIME):
+            first, stop = max(0, start - half), start + TOKENS_AT_A_TIME
+            features = self.features(ids[first : stop + half])[start - first :]
+            total += features[:TOKENS_AT_A_TIME].sum(0, dtype=np.float64)
+        read = np.concatenate([mean, np.float32(total / len(ids))])
         hidden = np.maximum(read @ self.inner + self.hidden_bias, 0)
         return np.asarray(mean + np.concatenate([read[len(mean) :], hidden]) @ self.outer)

@@ -32,7 +32,7 @@ from transformers import (
 )
 
 from paraphrastic_hf.encoders.static.table import Table, check_finite
-from paraphrastic_hf.encoders.static.window import MEAN_SCALE, Window
+from paraphrastic_hf.encoders.static.window import MEAN_SCALE, MOST_STEPS, Window
 from paraphrastic_hf.encoders.storage.bounded import loading, no_progress_bar
 from paraphrastic_hf.encoders.storage.locate import refuse_other_kind
 from paraphrastic_hf.encoders.storage.packing import packed
@@ -263,15 +263,15 @@ def _window_model(table: Table, window: Window) -> WindowModel:
     )
     state = {
         "embedding.weight": table.rows(),
-        "context.weight": window.context.reshape(rows, -1),
-        "bias": window.bias,
-        "output.weight": window.outer[:features].T,
+        "context.weight": np.float32(window.context.reshape(rows, -1)) / MOST_STEPS,
+        "bias": np.float32(window.bias) / MOST_STEPS,
+        "output.weight": window.outer[:features].T * MOST_STEPS,
     }
     if config.hidden:
         state |= {
             "from_mean.weight": window.inner[: table.dimension].T / MEAN_SCALE,
             "from_mean.bias": window.hidden_bias,
-            "from_features.weight": window.inner[table.dimension :].T,
+            "from_features.weight": window.inner[table.dimension :].T * MOST_STEPS,
             "from_hidden.weight": window.outer[features:].T,
         }
     model = WindowModel(config)

@@ -40,12 +40,12 @@ def copies() -> Path:
 
 
 def expanded(folder: Path) -> Path:
-    """Return `folder`, or a copy in the cache if the model in `folder` has a packed table.
+    """Return `folder`, or a copy in the cache if the model in `folder` is a packed average.
 
-    Copies whose files were changed are replaced.
+    Other packed models need this package in any case. Copies whose files were changed are replaced.
     """
     config = read_json(folder / "config.json")
-    if not config.get("packed"):
+    if not config.get("packed") or config.get("model_type") != "paraphrastic-averaging":
         return folder
     # the hash of this code invalidates copies made by an earlier version
     version = content_hash(__file__)[:8]

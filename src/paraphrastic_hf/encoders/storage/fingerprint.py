@@ -235,7 +235,7 @@ def plain_backend(tokenizer: Any) -> Tokenizer | None:
 
 def _network(model: Any) -> Any:
     if isinstance(model, SentenceEncoder):
-        return model.model
+        return model.model_apart()
     parts = list(getattr(model, "children", list)())
     if len(parts) == 1 and type(parts[0]).__name__ in ("StaticEmbedding", "EncoderModule"):
         return getattr(parts[0], "encoder", parts[0])

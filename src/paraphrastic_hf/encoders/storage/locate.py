@@ -57,12 +57,13 @@ class HubOptions(TypedDict, total=False):
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """Return the directory of a packaged model, in a format that any loader can read.
 
-    Packed models are first unpacked to float16, in the cache (`PARAPHRASTIC_CACHE`). This package
+    Packed averages are first unpacked to float16, in the cache (`PARAPHRASTIC_CACHE`). This package
     and `AutoModel` convert the copy to float32. sentence-transformers computes in float16 and gives
     zeros for texts of 65,520 tokens or more. To avoid this, call `.float()` on the loaded model.
 
     Args:
-        name: `english`, `tiny` (English, 1 MB) or `multilingual` (fifteen languages).
+        name: `english`, `english-window` (reads word order), `tiny` (English, 1 MB) or
+            `multilingual` (fifteen languages).
 
     Raises:
         ModelError: If no packaged model has this name.

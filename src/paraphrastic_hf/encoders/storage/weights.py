@@ -13,7 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from paraphrastic_hf.encoders.static.table import Table, check_finite
-from paraphrastic_hf.encoders.static.window import MEAN_SCALE, Window
+from paraphrastic_hf.encoders.static.window import MEAN_SCALE, MOST_STEPS, Window
 from paraphrastic_hf.encoders.storage.packing import has_scales, holds, width
 from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.extras import require
@@ -161,8 +161,8 @@ def read_table(directory: Path) -> Table | None:
         name = "embedding.packed" if is_packed else "embedding.weight"
         with safe_open(directory / WEIGHTS, framework="numpy") as tensors:
             rows = tensors.get_tensor(name)
-            window = _read_window(tensors, config) if has_window else None
-    except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
+            window = _read_window(tensors, config, directory) if has_window else None
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, SafetensorError):
         return None
     if rows.ndim != 2 or has_scales(rows) != is_packed:
         return None
@@ -174,33 +174,38 @@ def read_table(directory: Path) -> Table | None:
         return Table.of(np.ascontiguousarray(rows, np.float32), directory)
 
 
-def _read_window(tensors: Any, config: dict[str, Any]) -> Window:
+def _read_window(tensors: Any, config: dict[str, Any], directory: Path) -> Window:
     """Read the arrays of a packed `WindowModel`."""
     size, span, features = config["hidden_size"], 2 * config["window"] + 1, config["features"]
+    rows, units = min(config["context_rows"], config["vocab_size"]), config["hidden"]
 
-    def matrix(name: str) -> np.ndarray:
-        found = np.asarray(tensors.get_tensor(f"{name}.weight"), np.float32).T
-        check_finite(found, name)
-        return found
+    def array(name: str, *shape: int, dtype: Any = np.float32) -> np.ndarray:
+        found = tensors.get_tensor(name)
+        is_float = found.dtype.kind == "f" and dtype is np.float32
+        if found.shape != shape or not (is_float or found.dtype == dtype):
+            raise ValueError(f"{name} is {found.dtype} {found.shape}, expected {shape}")
+        check_finite(found, f"{name} of {directory}")
+        return np.asarray(found, dtype)
 
+    context = array("context.packed", rows, span * features, dtype=np.int8)
+    bias = array("bias.packed", features, dtype=np.int16)
+    outer = array("output.weight", size, features).T / MOST_STEPS
     inner, hidden_bias = np.zeros((size + features, 0), np.float32), np.zeros(0, np.float32)
-    outer = matrix("output")
-    if config["hidden"]:
-        inner = np.concatenate([MEAN_SCALE * matrix("from_mean"), matrix("from_features")])
-        hidden_bias = np.asarray(tensors.get_tensor("from_mean.bias"), np.float32)
-        outer = np.concatenate([outer, matrix("from_hidden")])
-    context = tensors.get_tensor("context.packed")
-    window = Window(
-        context.reshape(len(context), span, features),
-        tensors.get_tensor("bias.packed"),
+    if units:
+        from_mean = MEAN_SCALE * array("from_mean.weight", units, size).T
+        from_features = array("from_features.weight", units, features).T / MOST_STEPS
+        inner = np.concatenate([from_mean, from_features])
+        hidden_bias = array("from_mean.bias", units)
+        outer = np.concatenate([outer, array("from_hidden.weight", size, units).T])
+    elif "from_mean.bias" in tensors.keys():  # noqa: SIM118
+        raise ValueError("config.json sets no hidden units, but the model has some")
+    return Window(
+        np.ascontiguousarray(context).reshape(rows, span, features),
+        np.ascontiguousarray(bias),
         np.ascontiguousarray(inner),
         hidden_bias,
         np.ascontiguousarray(outer),
     )
-    units = len(hidden_bias)
-    if inner.shape != (size + features, units) or outer.shape != (features + units, size):
-        raise ValueError("the shapes of the tensors do not match config.json")
-    return window
 
 
 def refuse_settings(directory: Path) -> None:

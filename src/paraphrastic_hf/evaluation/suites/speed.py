@@ -158,7 +158,7 @@ def _torch_model(encoder: Any) -> Any:
 @contextmanager
 def _on(encoder: Any, device: str) -> Iterator[None]:
     """Move the encoder's torch model (if any) to a device. Move it back on exit."""
-    needs_no_torch = isinstance(encoder, SentenceEncoder) and encoder.table() is not None
+    needs_no_torch = isinstance(encoder, SentenceEncoder) and not encoder.needs_torch
     model = None if device == "CPU" and needs_no_torch else _torch_model(encoder)
     if model is None:
         yield

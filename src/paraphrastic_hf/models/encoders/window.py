@@ -27,8 +27,9 @@ from paraphrastic_hf.models.base import check_positive
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 
 MEAN_SCALE = 8.0  # means are about an eighth of features in size
-MOST_STEPS = 127  # largest integer of a packed context table
-MOST_BIAS = 2**14  # a window's sum must fit in 16 bits
+MOST_STEPS = 127  # largest integer of a packed context table, which stands for 1 in torch
+MOST_BIAS = 2**14  # a sum over a window must fit in 16 bits
+WIDEST = 64  # for the same reason
 REACHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # candidates for its largest value, as a share
 
 
@@ -57,6 +58,11 @@ class WindowConfig(AveragingConfig):
 
     def validate_window(self) -> None:
         check_positive(self, "window", "features", "context_rows")
+        if self.window > WIDEST or self.hidden < 0 or (self.context_size or 1) < 1:
+            raise ValueError(
+                f"window must be at most {WIDEST}, hidden at least 0 and context_size at least 1, "
+                f"got {self.window}, {self.hidden} and {self.context_size}"
+            )
 
 
 class WindowModel(AveragingModel):
@@ -71,8 +77,8 @@ class WindowModel(AveragingModel):
 
     config_class = WindowConfig
     card_sentence = (
-        "the mean of the vectors of its {{ tokens }} and of features of each window of "
-        "{{ 2 * window + 1 }} {{ tokens }}"
+        "the mean of the vectors of its {{ tokens }}, plus the output of a small network over this "
+        "mean and the mean features of all windows of {{ 2 * window + 1 }} {{ tokens }}"
     )
     ignores_order = False
 
@@ -147,20 +153,26 @@ class WindowModel(AveragingModel):
         return torch.relu(sums + self.bias)
 
     def with_integers(self) -> WindowModel:
-        """Return a copy whose tables T_k and bias are integers, as in packed models.
+        """Return a copy whose tables T_k and bias are multiples of 1/127, as in packed models.
 
-        Each feature has its own scale, which `output` takes over. Tables are from -127 to 127.
+        Each feature has its own scale, which later layers take over. Tables are from -1 to 1.
         """
         settings = copy.deepcopy(self.config)
         settings.context_size = None
         with torch.no_grad():
             tables = self.mix(self.context.weight).view(-1, self.config.features)
-            scale = _scales(tables)
+            if not all(bool(weight.isfinite().all()) for weight in self.parameters()):
+                raise ValueError("the model has weights that are not finite")
+            scale = torch.maximum(_scales(tables), self.bias.abs() * (MOST_STEPS / MOST_BIAS))
+            if torch.equal(_stepped(tables), tables) and torch.equal(
+                _stepped(self.bias), self.bias
+            ):
+                scale = torch.ones_like(scale)
             rounded = type(self)(settings)
             rounded.embedding.weight.copy_(self.embedding.weight)
-            steps = (tables / scale).round().clamp(-MOST_STEPS, MOST_STEPS)
+            steps = _stepped((tables / scale).clamp(-1, 1))
             rounded.context.weight.copy_(steps.view_as(rounded.context.weight))
-            rounded.bias.copy_((self.bias / scale).round().clamp(-MOST_BIAS, MOST_BIAS))
+            rounded.bias.copy_(_stepped(self.bias / scale))
             rounded.output.weight.copy_(self.output.weight * scale)
             if settings.hidden:
                 rounded.from_mean.load_state_dict(self.from_mean.state_dict())
@@ -176,27 +188,30 @@ class WindowModel(AveragingModel):
             if name != "embedding.packed"
         }
         state = {name: value.float() for name, value in state.items()}
+        for name in ("context.weight", "bias"):
+            state[name] = state[name] / MOST_STEPS
         return super().unpacked(tensors, config) | state
 
     def packed_state(self) -> dict[str, Tensor]:
         packed = {
-            "context.packed": self.context.weight.detach().to(torch.int8),
-            "bias.packed": self.bias.detach().to(torch.int16),
+            "context.packed": (self.context.weight.detach() * MOST_STEPS).round().to(torch.int8),
+            "bias.packed": (self.bias.detach() * MOST_STEPS).round().to(torch.int16),
         }
         apart = ("embedding.weight", "context.weight", "bias")
         state = {name: value for name, value in self.state_dict().items() if name not in apart}
         return packed | {name: value.float().contiguous() for name, value in state.items()}
 
 
+def _stepped(values: Tensor) -> Tensor:
+    return (values * MOST_STEPS).round() / MOST_STEPS
+
+
 def _scales(tables: Tensor) -> Tensor:
     """Return the scale of each feature that minimizes the squared error of its integers."""
     largest = tables.abs().amax(0).clamp(min=1e-12)
-    if torch.equal(tables, tables.round()) and float(largest.max()) <= MOST_STEPS:
-        return torch.ones_like(largest)  # already integers
-    best, error = largest / MOST_STEPS, torch.full_like(largest, torch.inf)
+    best, error = largest, torch.full_like(largest, torch.inf)
     for reach in REACHES:
-        scale = reach * largest / MOST_STEPS
-        steps = (tables / scale).round().clamp(-MOST_STEPS, MOST_STEPS)
-        off = (steps * scale - tables).square().sum(0)
+        scale = reach * largest
+        off = (_stepped((tables / scale).clamp(-1, 1)) * scale - tables).square().sum(0)
         best, error = torch.where(off < error, scale, best), torch.minimum(off, error)
     return best

@@ -139,15 +139,16 @@ def side_by_side(
             scaled = zip(vectors, shares, strict=True)
             yield np.concatenate([np.float32(each[part]) * share for each, share in scaled], 1)
 
-    axes = np.eye(width, dtype=np.float32)
-    if dimension is not None and dimension < width:
+    columns, axes = min(width, dimension or width), None
+    if columns < width:
         moment = np.zeros((width, width))
         for block in blocks():
             moment += block.T @ block
-        axes = np.linalg.eigh(moment)[1][:, ::-1][:, :dimension].astype(np.float32)
-    output = np.empty((len(vectors[0]), axes.shape[1]), np.float16)
+        axes = np.linalg.eigh(moment)[1][:, ::-1][:, :columns].astype(np.float32)
+    output = np.empty((len(vectors[0]), columns), np.float16)
     for number, block in enumerate(blocks()):
-        output[number * TEXTS_AT_A_TIME :][: len(block)] = block @ axes
+        rows = output[number * TEXTS_AT_A_TIME :][: len(block)]
+        rows[:] = block if axes is None else block @ axes
     return output
 
 
