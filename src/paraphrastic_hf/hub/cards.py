@@ -85,8 +85,8 @@ PACKAGED = {  # summaries of the packaged models, and notes on their selection
         "English sentence embeddings that depend on word order. Each word piece is read with its "
         "two neighbors, and a hidden layer follows the average. It was distilled from "
         "all-MiniLM-L6-v2 (Apache-2.0), a transformer, and from a table trained on paraphrases and "
-        "translations. It scores above `english` on negation and word overlap, at about a fifth of "
-        "its speed. All training text has an open license.",
+        "translations. It scores above `english` on negation and word overlap, at an eighth of its "
+        "speed. All training text has an open license.",
         "The weights of the two teachers are those of `english`. They were selected on that set "
         "and on human scores of translations (newstest2015), so scores on newstest2015 are not "
         "test scores. The settings of the second teacher, `default/english-pairs`, " + OF_PAIRS,
