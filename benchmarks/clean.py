@@ -8,6 +8,8 @@
   other pairs (MRPC negatives, STS-B 0 to 3).
 * `exclusion`: STS-B test sentences, altered, are planted in a corpus. Reports the share that
   `exclude` drops, and of the corpus's own rows.
+* `translations`: translations of XNLI sentences are planted. Reports the share that `exclude` drops
+  with the model `multilingual`.
 * `speed`: rows per processor second of one thread.
 
 Quick test: --pairs 200 --rows 2000
@@ -226,6 +228,19 @@ def measure_exclusion(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     return found
 
 
+def measure_translations(args: argparse.Namespace) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for code in XNLI:
+            pairs = read_xnli(args.data / "eval/xnli", code)[: args.pairs]
+            path = Path(folder) / f"{code}.txt"
+            path.write_text("\n".join(english for english, _ in pairs), encoding="utf-8")
+            settings = {"paths": [str(path)], "of": "reference", "model": "multilingual"}
+            scores = scored("exclude", [{"reference": other} for _, other in pairs], **settings)
+            found[code] = {f"above {b}": 100 * float((scores > b).mean()) for b in BOUNDS}
+    return found
+
+
 def measure_speed(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     rows = rows_of(read_pairs(args.data / CORPUS, args.rows))
     news = rows_of(read_pairs(args.data / "train/en-de/wmt21_23_refs.tsv.xz", args.rows))
@@ -249,6 +264,7 @@ def main() -> None:
         "scores": measure_scores,
         "duplicates": measure_duplicates,
         "exclusion": measure_exclusion,
+        "translations": measure_translations,
         "speed": measure_speed,
     }
     parser = options(__doc__, threads=None, data=True, parts=measures)

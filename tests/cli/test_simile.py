@@ -161,6 +161,22 @@ def test_translations_are_scored_against_their_source(tmp_path: Path, run: Run) 
     assert found["problems"]["empty"] == [2]
 
 
+def test_all_systems_are_scored_in_the_target_language_of_the_first(
+    tmp_path: Path, run: Run
+) -> None:
+    pytest.importorskip("py3langid", reason="pip install 'paraphrastic-hf[identify]'")
+    texts = {
+        "src.en": "The cat is sleeping on the sofa.",
+        "hyp.de": "Die Katze schläft auf dem Sofa.",
+        "hyp.fr": "Le chat dort sur le canapé du salon.",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(f"{text}\n", "utf-8")
+    source, *systems = (str(tmp_path / name) for name in texts)
+    table = run("simile", "-s", *systems, "--source", source).out
+    assert f"{systems[1]}: 1 wrong language (segments 1)" in table
+
+
 @pytest.mark.parametrize("option", ["--alpha 0.5", "-m english", "--lowercase"])
 def test_options_of_references_are_refused_with_a_source(
     folder: Path, run: Run, option: str

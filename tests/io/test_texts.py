@@ -23,7 +23,7 @@ def write(folder: Path) -> None:
     (folder / "c.jsonl").write_text(json.dumps({"x": {"y": [CAT]}, "z": DOG, "n": 1}) + "\n")
     (folder / "d.json").write_text(json.dumps([{"x": CAT}, {"x": DOG}], indent=1))
     (folder / "e.txt.gz").write_bytes(gzip.compress(f"{CAT}\r\n{DOG}".encode()))
-    columns = {"x": [CAT, None], "y": [DOG, ""], "n": [1, 2]}
+    columns = {"x": [CAT, None], "y": [DOG, None], "n": [1, 2]}
     pq.write_table(pa.table(columns), folder / "f.parquet")
 
 
@@ -34,6 +34,17 @@ def test_every_kind_of_file_gives_its_texts(tmp_path: Path) -> None:
     for file in files:
         assert set(every_text(file)) == BOTH, file
     assert list(every_text(tmp_path)).count(CAT) == 6
+
+
+def test_nested_columns_of_parquet_give_their_texts(tmp_path: Path) -> None:
+    columns = {
+        "category": pa.array([CAT, None]).dictionary_encode(),
+        "translation": [{"en": CAT, "fr": DOG}, None],
+        "answers": [[DOG, None], []],
+        "n": [[1], [2]],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert sorted(every_text(tmp_path / "a.parquet")) == [CAT, CAT, DOG, DOG]
 
 
 def test_files_in_a_folder_that_are_not_text_are_named(

@@ -98,8 +98,14 @@ def test_the_languages_are_identified() -> None:
     found = QualityEstimator().score(GOOD, SOURCES)
     assert "|languages:de-en|" in found.signature
     assert found.signature == QualityEstimator(("de", "en")).score(GOOD, SOURCES).signature
-    with pytest.raises(DataError, match="'de'"):
+    with pytest.raises(DataError, match="de and de"):
         QualityEstimator().score(SOURCES, SOURCES)
+    swedish = ["Jag har inte sett honom sedan i går.", "Vi måste gå nu, men kom igen i morgon."]
+    with pytest.raises(DataError, match="sv and en"):
+        QualityEstimator().score(GOOD, [*swedish, SOURCES[0]])
+    blank = [""] * 5
+    found = QualityEstimator().score(GOOD + blank, SOURCES + blank)
+    assert "|languages:de-en|" in found.signature
     with pytest.raises(DataError, match="sources"):
         QualityEstimator().score(["?"], ["!"])
 

@@ -202,6 +202,9 @@ def test_equal_words_score_1_and_short_texts_are_ignored(tmp_path: Path) -> None
         rows_of([(t, "") for t in texts])
     )
     assert [score == 1 for score in scores] == [True, False, False, True]
+    (tmp_path / "b.txt").write_text("...\n\n")
+    step = make_step("exclude", {"paths": [str(tmp_path)], "min_words": 1})
+    assert step.score(rows_of([("!", "?")])) != [1]
 
 
 def test_a_file_without_long_texts_is_refused(tmp_path: Path) -> None:
@@ -247,7 +250,7 @@ def test_the_recipe_in_the_guide_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "guide.yaml"
     path.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
     recipe = load_corpus_recipe(path)
-    assert list(recipe.excluded()) == ["eval"]
+    assert list(recipe.excluded()) == ["eval/stsbenchmark"]
     assert {"cross_lingual_score", "semantic_duplicates"} < {key for s in recipe.steps for key in s}
 
 

@@ -17,15 +17,17 @@ from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
 EPILOG = """\
-Scores are times 100. Brackets show the 95 % bootstrap interval of the mean over segments. p is the
-two-sided p-value of a paired permutation test against the first system. The test uses all
-permutations for up to 20 segments, else --samples random ones. With n segments p is at least
-2 / 2^n: 0.0625 for five. Compare scores only if their signatures are equal.
+The table shows scores times 100. --segments and JSON show them as fractions. Brackets show the 95 %
+bootstrap interval of the mean over segments. p is the two-sided p-value of a paired permutation
+test against the first system. The test uses all permutations for up to 20 segments, else --samples
+random ones. With n segments p is at least 2 / 2^n: 0.0625 for five. Compare scores only if their
+signatures are equal.
 
 With --source instead of --references, SIM compares translations with their source, by the packaged
-model multilingual. SIM is scaled by the language: 0 for unrelated sentences, 100 for the mean of
-good translations. SimiLE is lower for segments that look empty, untranslated, truncated or in the
-wrong language. They are listed. Needs py3langid: pip install 'paraphrastic-hf[identify]'
+model multilingual. Use it to find broken translations, not to rank good ones. SIM is scaled for
+each language: unrelated sentences have 0 on average, good translations 100. SimiLE is lower for
+segments that look empty, untranslated, truncated or in the wrong language. The table lists them.
+Needs py3langid: pip install 'paraphrastic-hf[identify]'
 
 examples:
   paraphrastic simile -s system.txt -r reference.txt
@@ -74,7 +76,8 @@ def add_scorer_arguments(
             "--languages",
             nargs=2,
             metavar=("SRC", "TGT"),
-            help="with --source: language codes such as de en (default: identify them)",
+            help="with --source: language codes such as de en (default: identified from the first "
+            "system)",
         )
     texts.add_argument(
         "-r",
@@ -148,17 +151,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--segments",
         action="store_true",
-        help="write the scores of each segment, -1 to 1, tab-separated, instead of the corpus "
-        "scores",
+        help="write the scores of each segment, tab-separated, instead of the corpus scores",
     )
     parser.add_argument(
         "--output",
         default="-",
         metavar="FILE",
-        help=(
-            "file to write, as JSON with scores from -1 to 1 if its name ends in .json (default: "
-            "print)"
-        ),
+        help=("file to write, as JSON if its name ends in .json (default: print)"),
     )
     add_resampling_arguments(parser)
 
@@ -230,14 +229,15 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
 
 def estimator_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     """Return the scorer without references, the sources, and the systems."""
-    from paraphrastic_hf.metrics.quality import QualityEstimator
+    from paraphrastic_hf.metrics.quality import QualityEstimator, identify
     from paraphrastic_hf.metrics.systems import check_systems
 
     sources = read_segments(arguments.source, arguments.bad_lines)
     systems = [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems]
     resampling = {"samples": arguments.samples, "seed": arguments.seed}
     check_systems(systems, sources, **resampling, name="sources")
-    return QualityEstimator(arguments.languages), sources, systems
+    languages = arguments.languages or identify(systems[0][1], sources)
+    return QualityEstimator(languages), sources, systems
 
 
 def read_segments(path: str, bad_lines: str) -> list[str]:

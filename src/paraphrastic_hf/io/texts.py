@@ -90,10 +90,9 @@ def _parquet(path: Path) -> Iterator[str]:
         texts = [
             field.name
             for field in file.schema_arrow
-            if str(field.type) in ("string", "large_string")
+            if "string" in str(field.type)  # also in lists, structs and dictionaries
         ]
         for batch in file.iter_batches(columns=texts):
-            for column in batch.columns:
-                yield from filter(None, column.to_pylist())
+            yield from _strings(batch.to_pylist())
     except Exception as error:  # pyarrow raises many kinds
         raise DataError(f"{path} is damaged: {error}") from error

@@ -6,7 +6,6 @@ so SIM is scaled by the language (`LANGUAGES`, measured by benchmarks/quality.py
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from paraphrastic_hf.metrics.scorer import (
     join_settings,
 )
 from paraphrastic_hf.metrics.semantic import ALPHA, length_penalty, simile
-from paraphrastic_hf.text.language_id import SHORTEST, doubts, languages_of
+from paraphrastic_hf.text.language_id import SHORTEST, doubts, main_language
 
 MODEL = "multilingual"
 ENGLISH = "en"
@@ -173,18 +172,17 @@ def checked_languages(languages: Sequence[str]) -> tuple[str, str]:
 def identify(hypotheses: Sequence[str], sources: Sequence[str]) -> tuple[str, str]:
     """Identify the source and the target language by the first 500 segments."""
     found = []
-    for name, texts in (("sources", sources), ("translations", hypotheses)):
-        codes = Counter(languages_of(texts[:IDENTIFIED]))
-        known = [code for code, _ in codes.most_common() if code in (ENGLISH, *LANGUAGES)]
-        if not known:
-            raise DataError(f"The language of the {name} is not clear. Give the languages")
-        found.append(known[0])
-    if found[0] == found[1]:
+    for name, side in (("sources", sources), ("translations", hypotheses)):
+        texts = [text for text in side[:IDENTIFIED] if _has_words(text)]
+        if not texts:
+            raise DataError(f"Cannot identify the language of the {name}: they contain no words")
+        found.append(main_language(texts)[0])
+    try:
+        return checked_languages(found)
+    except DataError as error:
         raise DataError(
-            f"The sources and the translations both seem to be in the language {found[0]!r}. Give "
-            "the languages"
-        )
-    return checked_languages(found)
+            f"{error}, identified from the texts. If this is wrong, set languages"
+        ) from error
 
 
 def length_ratios(

@@ -193,7 +193,7 @@ def _excluded(
     texts: dict[str, str] = {}
     for path in paths:
         found = {normalized(text): text for text in every_text(Path(path))}
-        found = {key: text for key, text in found.items() if key.count(" ") + 1 >= min_words}
+        found = {key: text for key, text in found.items() if len(key.split()) >= min_words}
         if not found:
             raise DataError(f"{path} contains no text of at least {counted(min_words, 'word')}")
         texts |= found
