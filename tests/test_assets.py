@@ -21,7 +21,7 @@ from paraphrastic_hf.evaluation.measures.similarity import score_suite
 from paraphrastic_hf.evaluation.run import evaluate
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
-NAMES = ["english", "multilingual", "tiny"]
+NAMES = ["english", "english-window", "multilingual", "tiny"]
 needs_data = pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA names no folder")
 TEXTS = ["A cat sleeps on the sofa.", "naïve café — “quoted”", "12,000 km²", "", "日本語"]
 COLD = """
@@ -43,12 +43,15 @@ def test_paraphrases_are_near_and_other_sentences_are_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["english", pytest.param("multilingual", marks=pytest.mark.slow), "tiny"]
+    "name",
+    ["english", "english-window", pytest.param("multilingual", marks=pytest.mark.slow), "tiny"],
 )
 def test_every_loader_gives_the_same_vectors(name: str) -> None:
     own = SentenceEncoder.from_pretrained(name).encode(TEXTS)
     folder = str(packaged_model(name))
-    stock = SentenceTransformer(folder, device="cpu").float().encode(TEXTS)
+    is_stock = name != "english-window"
+    stock = SentenceTransformer(folder, device="cpu", trust_remote_code=not is_stock)
+    stock = stock.float().encode(TEXTS)
     np.testing.assert_allclose(stock, own, atol=1e-6)
     inputs = AutoTokenizer.from_pretrained(folder)(TEXTS, return_tensors="pt", padding=True)
     vectors = AutoModel.from_pretrained(folder).eval()(**inputs).sentence_embedding.detach().numpy()
@@ -68,7 +71,12 @@ def test_models_are_small_enough_for_a_wheel() -> None:
 
 @pytest.mark.parametrize(
     ("name", "development"),
-    [("english", "clean"), ("tiny", "clean"), ("multilingual", "clean-and-bitext")],
+    [
+        ("english", "clean"),
+        ("english-window", "clean"),
+        ("tiny", "clean"),
+        ("multilingual", "clean-and-bitext"),
+    ],
 )
 def test_a_card_agrees_with_its_run(name: str, development: str) -> None:
     folder = packaged_folder(name)
