@@ -4,12 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from safetensors.numpy import load_file, save_file
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.contributions import token_contributions
 from paraphrastic_hf.encoders.means import mean_rows
 from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.io.files import WEIGHTS, read_json, write_json
 from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
 from paraphrastic_hf.text.word import WordTokenizer
 
@@ -111,3 +113,43 @@ def test_copies_keep_the_window(tmp_path: Path) -> None:
             copy()
     with pytest.raises(ModelError):
         token_contributions(encoder, TEXTS[5], TEXTS[6])
+
+
+def test_a_packed_model_can_be_trained_further(tmp_path: Path) -> None:
+    save_model(made(), TOKENIZER, tmp_path, SENTENCE_ENCODER, precision="int8")
+    model = SentenceEncoder.from_pretrained(tmp_path).model
+    ids, target = torch.arange(2, 32).view(3, 10), torch.randn(3, 37)
+    optimizer, losses = torch.optim.Adam(model.parameters(), lr=1e-3), []
+    for _ in range(30):
+        loss = 1 - torch.cosine_similarity(model(ids).sentence_embedding, target).mean()
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert losses == sorted(losses, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("window", None),
+        ("window", 2),
+        ("features", 18),
+        ("context_rows", 20),
+        ("hidden", 0),
+        ("context.packed", np.zeros((25, 57), np.int16)),
+        ("bias.packed", np.zeros((1, 19), np.int16)),
+        ("from_mean.bias", np.full(45, np.nan, np.float32)),
+        ("output.weight", np.full((37, 19), np.inf, np.float32)),
+    ],
+)
+def test_a_damaged_model_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    save_model(made(), TOKENIZER, tmp_path, SENTENCE_ENCODER, precision="int8")
+    if isinstance(value, np.ndarray):
+        tensors = load_file(tmp_path / WEIGHTS)
+        save_file({**tensors, name: value}, tmp_path / WEIGHTS, {"format": "pt"})
+    else:
+        config = read_json(tmp_path / "config.json")
+        write_json(tmp_path / "config.json", {**config, name: value})
+    with pytest.raises(ModelError):
+        SentenceEncoder.from_pretrained(tmp_path)

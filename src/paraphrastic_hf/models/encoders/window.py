@@ -182,6 +182,11 @@ class WindowModel(AveragingModel):
 
     @classmethod
     def unpacked(cls, tensors: Mapping[str, Tensor], config: Any) -> dict[str, Tensor]:
+        kinds = tensors["context.packed"].dtype, tensors["bias.packed"].dtype
+        if kinds != (torch.int8, torch.int16):
+            raise ValueError(f"its window has the types {kinds}, expected int8 and int16")
+        if ("from_mean.weight" in tensors) != bool(config.hidden):
+            raise ValueError(f"its hidden layer does not fit config.json: hidden {config.hidden}")
         state = {
             name.replace("context.packed", "context.weight").replace("bias.packed", "bias"): value
             for name, value in tensors.items()
