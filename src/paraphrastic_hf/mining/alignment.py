@@ -90,7 +90,7 @@ def align(
             raise TypeError("source and target must be lists of strings")
         blocks = range(1, min(max_sentences, len(texts) + 1))
         sides.append([_unit(encoder.encode(list(_joined(texts, size)))) for size in blocks])
-    return align_vectors(*sides, skip_cost=skip_cost)
+    return align_vectors(*sides, skip_cost=skip_cost, max_sentences=max_sentences)
 
 
 def align_vectors(
@@ -98,6 +98,7 @@ def align_vectors(
     target: Sequence[np.ndarray],
     *,
     skip_cost: float = SKIP_COST,
+    max_sentences: int = MAX_SENTENCES,
 ) -> list[Group]:
     """Align two documents by the vectors of their blocks of consecutive sentences.
 
@@ -105,6 +106,7 @@ def align_vectors(
         source: Unit vectors, (sentences - size + 1, dim), of all blocks of 1, 2, ... sentences.
         target: The same for the translation.
         skip_cost: As in `align`.
+        max_sentences: As in `align`.
     """
     rows, columns = (len(side[0]) if side else 0 for side in (source, target))
     if not rows or not columns:
@@ -112,12 +114,11 @@ def align_vectors(
             *(Group(range(i, i + 1), range(0), 0.0) for i in range(rows)),
             *(Group(range(rows), range(j, j + 1), 0.0) for j in range(columns)),
         ]
-    largest = max(len(source), len(target)) + 1
     groups = [
         (a, b)
         for a in range(1, len(source) + 1)
         for b in range(1, len(target) + 1)
-        if a + b <= largest
+        if a + b <= max_sentences
     ]
     band = _band_of(source[0], target[0], skip_cost)
     found = _search(source, target, groups, band, skip_cost)
