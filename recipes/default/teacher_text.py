@@ -6,7 +6,7 @@ phrases cut out of sentences, and sentences with a negation, a swap or another w
 words or more that is also a line of the evaluation data is left out, except for spans that may
 begin and end anywhere. Compressed evaluation files are not read.
 
-    python recipes/default/teacher_text.py DATA DEBIAN DATA/train/en-en/english_window.tsv
+    python recipes/default/teacher_text.py DATA DEBIAN DATA/collected
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tqdm.auto import tqdm
+
+from paraphrastic_hf.hub.source_lists import write_source
 
 # texts per source at most, first in the shuffled corpus, then in the text to learn
 FEWER = {
@@ -279,15 +281,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("data", type=Path, metavar="DATA", help="data folder")
     parser.add_argument("debian", type=Path, metavar="DEBIAN", help="folder of unpacked packages")
-    parser.add_argument("output", type=Path, metavar="FILE", help="file to write")
+    parser.add_argument("output", type=Path, metavar="FOLDER", help="folder to write")
     arguments = parser.parse_args()
     texts = collect(arguments.data, arguments.debian)
-    partial = arguments.output.with_name(arguments.output.name + ".part")
-    with partial.open("w", encoding="utf-8") as file:
-        for i in range(0, len(texts) - 1, 2):
-            file.write(f"{texts[i]}\t{texts[i + 1]}\n")
-    partial.replace(arguments.output)
-    print(f"{len(texts)} texts are in {arguments.output}")
+    path = write_source(
+        arguments.output,
+        "en-en",
+        "english",
+        list(zip(texts[::2], texts[1::2], strict=False)),
+        license="CC-BY-SA 3.0",  # of the sources whose license asks most
+        domain="sentences, phrases and changed sentences of many domains",
+    )
+    print(f"{len(texts)} texts are in {path}")
 
 
 if __name__ == "__main__":
