@@ -51,9 +51,10 @@ def quality() -> bytes:
     axes = figure.subplots()
     for (name, (speed, score, size)), color in zip(found.items(), COLORS, strict=False):
         axes.scatter(speed, score, s=12 * size, color=color, alpha=0.7)
-        below = (0, -14 - (12 * size) ** 0.5 / 2)
+        distance = 14 + (12 * size) ** 0.5 / 2
+        offset = (0, distance - 8 if name == "english-window" else -distance)
         label = f"{name}, {size:g} MB"
-        axes.annotate(label, (speed, score), below, textcoords="offset points", ha="center")
+        axes.annotate(label, (speed, score), offset, textcoords="offset points", ha="center")
     axes.set_xscale("log")
     axes.set_xlim(30, 6e6)
     axes.set_ylim(68, 77.5)
