@@ -44,7 +44,7 @@ rows = load_dataset("{name}", "{config}", split="{split}", data_dir="DATA")
 
 {download}
 
-From an export (`paraphrastic data export {name} --output DIR`), with `datasets` alone:
+From an export (`paraphrastic data export {name} --output DIR`), loaded with `datasets` alone:
 
 ```python
 from datasets import load_dataset

@@ -72,8 +72,8 @@ class QualityScores(SimileScores):
 
     Attributes:
         simile: SIM of each segment, lowered if the segment has a problem, (segments,).
-        sim: SIM of each segment, (segments,), 0 for unrelated sentences, 1 for the mean of good
-            translations. It can exceed 1.
+        sim: SIM of each segment, (segments,), scaled so that unrelated sentences score 0 and good
+            translations score 1 on average. Single values can exceed 1.
         problems: Problem of each segment, one of `PROBLEMS` or an empty string.
     """
 

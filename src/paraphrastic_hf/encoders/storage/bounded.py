@@ -73,7 +73,7 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
 
 
 def _tensors(files: list[Path]) -> int:
-    """Count the tensors in weights files. A pickle is not opened: it counts one per 64 kB."""
+    """Count the tensors in weights files. Pickles stay closed and count one per 64 kB."""
     count = 0
     for path in files:
         if path.suffix == ".safetensors":
@@ -104,8 +104,8 @@ def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator
         numbers += part.numel() if is_tensor else 0
         if numbers > most_numbers or parts > most_parts:
             raise ModelError(
-                f"{name}/{CONFIG} describes a larger model than the weights file holds (over "
-                f"{counted(numbers, 'number')} in {counted(parts, 'part')}). Download or train "
+                f"{name}/{CONFIG} describes a model of over {counted(numbers, 'parameter')} in "
+                f"{counted(parts, 'tensor')}, more than the weights file holds. Download or train "
                 "the model again"
             )
 

@@ -2,7 +2,7 @@
 
 It is the unweighted mean of Pearson's r x 100 on STS-B dev, SICK trial and Annotated-PPDB dev,
 without pairs of test sets. With `development: clean` in a recipe, training keeps the checkpoint
-with the highest score, and tuning the best settings.
+with the highest score, and tuning keeps the settings with the highest score.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ ABSENT: dict[str, set[tuple[str, str]]] = {  # name of the mean -> missing datas
     "20 datasets, no Twitter nor SMT": {("Twitter", "test"), ("2013", "SMT")},
 }
 CONVENTIONS = {
-    ALL_22: "unweighted mean of Pearson r over the 20 datasets of STS 2012-2015, SICK and Twitter "
-    "(3.2.2, 2017 paper)",
+    ALL_22: "unweighted mean of Pearson r over the 20 datasets of STS 2012-2015, plus SICK and "
+    "Twitter (3.2.2, 2017 paper)",
     AVERAGE: "thesis: unweighted mean over a year's datasets (Pearson r), then over the years",
     "weighted": "mean weighted by pairs over a year's datasets (Pearson r), then over the years",
     "Pearson, all": "Pearson r over all pairs of a year, then mean over the years",

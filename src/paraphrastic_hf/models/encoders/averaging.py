@@ -109,7 +109,7 @@ class AveragingModel(TableModel):
         return {"embedding.weight": unpacked_rows(tensors["embedding.packed"], config.hidden_size)}
 
     def with_integers(self) -> AveragingModel:
-        """Return the model whose parameters outside the table can be packed."""
+        """Return a copy that can be packed, or this model if only its table is packed."""
         return self
 
     def packed_state(self) -> dict[str, Tensor]:

@@ -205,7 +205,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def center_on(self, center: Tensor) -> None:
         """Subtract a vector from all semantic embeddings. Saving keeps this setting.
 
-        Decoders still read the uncentered variable. No paper centers embeddings.
+        Decoders still read the uncentered variable. The papers do not center embeddings.
 
         Args:
             center: (dim,), such as the mean embedding of many sentences. Zeros for no centering.

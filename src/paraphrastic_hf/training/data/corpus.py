@@ -138,7 +138,8 @@ class PairCorpus:
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
         """Return the pairs of an epoch, as the index of each pair's first sentence.
 
-        If a source swaps sides, this may be either sentence. Its partner has the index XOR 1.
+        If a source swaps sides, the first sentence may be from either side. The other sentence of
+        the pair with index i has index i ^ 1.
         """
         random = np.random.default_rng([seed, epoch])
         order = seen_in_epoch(self.source, self.weights, random, in_file_order)

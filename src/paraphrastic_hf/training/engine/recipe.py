@@ -95,8 +95,8 @@ class SourceArguments:
     )
     hold_out: bool = argument(
         True,
-        help="whether development clean-and-bitext may hold out pairs of this source (use false "
-        "for mined pairs)",
+        help="whether `development: clean-and-bitext` may hold out pairs of this source (use "
+        "false for mined pairs)",
     )
 
     @staticmethod

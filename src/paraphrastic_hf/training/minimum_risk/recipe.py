@@ -111,8 +111,8 @@ class CostArguments:
     )
     similarity: str = argument(
         "sentences",
-        help="simile, sim, half: texts that SIM compares, as in `paraphrastic simile` (thesis: "
-        "sentences)",
+        help="simile, sim, half: whether SIM compares whole sentences, as in the thesis, or "
+        "windows of tokens",
         choices=SIMILARITIES,
     )
     alpha: float = argument(

@@ -100,7 +100,7 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
     for source in recipe.data.sources:
         if source.beside and set(source.beside) != set(TREES):
             raise RecipeError(
-                f"data.sources: beside of {source.name} must name tree1 and tree2, got "
+                f"data.sources: the key beside of {source.name} must name tree1 and tree2, got "
                 f"{', '.join(source.beside)}"
             )
         has_names = source.path is None or has_named_columns(find(source.path))
