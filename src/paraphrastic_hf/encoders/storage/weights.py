@@ -105,7 +105,7 @@ class Weights:
         return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
 
     def table(self) -> Table | None:
-        """Return the table for the fast path. None unless the model averages, in float32 on the CPU.
+        """Return the fast path's table, or None unless the model averages in float32 on the CPU.
 
         If the model is loaded, the result shares its memory.
         """
