@@ -143,7 +143,8 @@ class ModelArguments:
     kind: str = argument(
         "averaging",
         help="encoder family. projection includes DAN, recurrent includes LSTM-AVG, gated is "
-        "GRAN, weighted is an average with learned word weights. module:Class is your own class",
+        "GRAN, weighted is an average with learned word weights, window also reads neighboring "
+        "tokens (settings in model.options). module:Class is your own class",
         choices=ENCODER_KINDS,
     )
     hidden_size: int = size_argument(300, help="number of dimensions of a sentence vector")
