@@ -21,7 +21,7 @@ from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 CASES = [
     ("trai", ["train"]),
     ("tra", ["train", "transfer", "translate"]),
-    ("encode eng", ["english"]),
+    ("encode eng", ["english", "english-window"]),
     ("encode english lin", ["lines.txt"]),
     ("data sta", ["stats"]),
     ("data stats sick", ["sick", "sick_e"]),
@@ -83,7 +83,7 @@ def test_zsh_completes_names_and_files(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["completion", "zsh"]) == 0
     script = capsys.readouterr().out
     assert script.startswith("#compdef paraphrastic")
-    assert "compadd -- english multilingual tiny simile; _files" in script
+    assert "compadd -- english english-window multilingual tiny simile; _files" in script
 
 
 def parser_of(*path: str) -> argparse.ArgumentParser:
