@@ -20,7 +20,6 @@ from paraphrastic_hf.mining.tiles import TILE
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row, Step, column
 from paraphrastic_hf.pipelines.steps.duplicates import COMPARED, PAIR
 from paraphrastic_hf.pipelines.steps.scores import loaded
-from paraphrastic_hf.training.engine.paths import resolve_path
 
 ALL = "all"
 # a character of a script without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese), or a word
@@ -146,6 +145,8 @@ class Exclude(Step):
             raise RecipeError("paths must name at least one file or folder, got []")
 
     def located(self, data_root: str | Path | None) -> Exclude:
+        from paraphrastic_hf.training.engine.paths import resolve_path  # not in the core
+
         found = [str(resolve_path(path, data_root).absolute()) for path in self.paths]
         return replace(self, paths=found)
 
