@@ -13,8 +13,8 @@
 
 /* ---- arguments ---- */
 
-/* Get a contiguous buffer of int8 (b), int16 (h), int32 (i), int64 (q), float32 (f), table rows (r): float32, uint16,
-   int8 or uint8, or means (m): float32, float16 or int8. */
+/* Get a contiguous buffer of int8 (b), int16 (h), int32 (i), int64 (q), float32 (f), table rows
+   (r): float32, uint16, int8 or uint8, or means (m): float32, float16 or int8. */
 static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
