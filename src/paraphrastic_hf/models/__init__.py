@@ -29,6 +29,7 @@ from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel
 from paraphrastic_hf.models.seq2seq.language_model import LanguageModel
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
+from paraphrastic_hf.models.seq2seq.ssru import SsruModel
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.classifier import ClassifierModel
 from paraphrastic_hf.models.supervised.parser import ParserModel
@@ -43,7 +44,7 @@ SENTENCE_TASKS: tuple[type[SupervisedModel], ...] = (RelatednessModel, Classifie
 
 _BY_AUTO_CLASS: dict[Any, tuple[type[ParaphrasticModel], ...]] = {
     AutoModel: (*MODEL_CLASSES, *GENERATIVE),
-    AutoModelForSeq2SeqLM: (*GENERATIVE, GatedConvModel, ParaphraserModel, ScpnModel),
+    AutoModelForSeq2SeqLM: (*GENERATIVE, GatedConvModel, ParaphraserModel, ScpnModel, SsruModel),
     AutoModelForSequenceClassification: SENTENCE_TASKS,
     AutoModelForTokenClassification: (TaggerModel, ParserModel),
     AutoModelForCausalLM: (LanguageModel,),

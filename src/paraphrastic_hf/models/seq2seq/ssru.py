@@ -1,0 +1,277 @@
+"""Paraphrase generator with a Transformer encoder and a recurrent decoder (Kim et al., 2019).
+
+This is the architecture of small Bergamot translators, whose weights can start the training. The
+encoder reads a template and the sentence as one sequence, as in AESOP (Sun et al., 2021). The
+decoder replaces self-attention by a simple recurrent unit (SSRU), so a step of generation takes the
+same time at every position.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from transformers.utils import ModelOutput
+
+from paraphrastic_hf.layers.attention import attend
+from paraphrastic_hf.layers.elementwise import dropout
+from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
+from paraphrastic_hf.losses.likelihood import log_likelihoods
+from paraphrastic_hf.models.base import check_choices, check_positive
+from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel
+
+
+@strict
+class SsruConfig(Seq2SeqConfig):
+    """Configuration of `SsruModel`, with the settings of `Seq2SeqConfig`.
+
+    The defaults are the sizes of Bergamot's "tiny" models.
+
+    Args:
+        vocab_size: Number of tokens of source and output, which share one table.
+        template_vocab_size: Number of template tokens.
+        hidden_size: Dimensions of a state, a multiple of `heads` and even.
+        encoder_layers: Number of Transformer blocks of the encoder.
+        decoder_layers: Number of decoder blocks.
+        heads: Number of attention heads.
+        feed_forward: Number of units of a feed-forward layer.
+        dropout: Probability that a value is zeroed in training, 0 to below 1.
+        template: Syntax input: a full `parse`, a `template`, or `none`.
+        writes: Kind of output, always `sentence`.
+    """
+
+    model_type = "paraphrastic-ssru"
+
+    vocab_size: int = 32000
+    template_vocab_size: int = 100
+    hidden_size: int = 256
+    encoder_layers: int = 6
+    decoder_layers: int = 2
+    heads: int = 8
+    feed_forward: int = 1536
+    dropout: float | int = 0.0
+    template: str = "template"
+    writes: str = "sentence"
+    tie_word_embeddings: bool = True
+
+    @property
+    def sliding_window(self) -> int:
+        """Size of the window in transformers' cache: the last and the new state."""
+        return 2
+
+    def validate_sizes(self) -> None:
+        check_positive(self, "vocab_size", "hidden_size", "decoder_layers", "heads", "feed_forward")
+        check_choices(self, writes=("sentence",), template=("parse", "template", "none"))
+
+
+@dataclass
+class SsruEncoding(ModelOutput):
+    """Encoded template and source. Generation repeats every field for each beam.
+
+    Attributes:
+        last_hidden_state: States of the tokens, (batch, template + source, hidden).
+        is_token: False for padding, (batch, template + source).
+        keys_values: Keys and values of the decoder's attention, (batch, template + source, layers
+            * 2 * hidden).
+    """
+
+    last_hidden_state: Tensor | None = None
+    is_token: Tensor | None = None
+    keys_values: Tensor | None = None
+
+
+class SsruEncoder(nn.Module):
+    """Transformer over the tokens of a template, then of a source.
+
+    Example:
+        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "feed_forward": 8, "heads": 2}
+        >>> encoder = SsruEncoder(SsruConfig(**sizes))
+        >>> template = torch.tensor([[2, 3, 4, 9]])
+        >>> encoder(torch.tensor([[5, 6, 19]]), template_ids=template).last_hidden_state.shape
+        torch.Size([1, 7, 8])
+    """
+
+    main_input_name = "input_ids"
+
+    def __init__(self, config: SsruConfig) -> None:
+        super().__init__()
+        size, self.dropout = config.hidden_size, config.dropout
+        self.table = nn.Embedding(config.vocab_size, size)
+        if config.template != "none":
+            self.template_table = nn.Embedding(config.template_vocab_size, size)
+        self.blocks = nn.ModuleList(
+            TransformerBlock(size, config.heads, config.feed_forward, dropout=config.dropout)
+            for _ in range(config.encoder_layers)
+        )
+        self.key_value = Dense(size, config.decoder_layers * 2 * size)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        template_ids: Tensor | None = None,
+        template_attention_mask: Tensor | None = None,
+        **kwargs: Any,
+    ) -> SsruEncoding:
+        """Return the states of the template's and the source's tokens.
+
+        Args:
+            input_ids: (batch, source) ids.
+            attention_mask: (batch, source), 1 for a token. All ones if None.
+            template_ids: (batch, template) ids. None for a paraphrase with any syntax.
+            template_attention_mask: (batch, template), 1 for a token. All ones if None.
+            **kwargs: Ignored.
+        """
+        vectors = embedded(self.table, input_ids)
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        if template_ids is not None:
+            of_template = embedded(self.template_table, template_ids)
+            vectors = torch.cat([of_template, vectors], 1)
+            if template_attention_mask is None:
+                template_attention_mask = torch.ones_like(template_ids)
+            mask = torch.cat([template_attention_mask, mask], 1)
+        states = dropout(vectors, self.dropout, self.training)
+        is_token = mask.bool()
+        for block in self.blocks:
+            states = block(states, mask=None if is_token.all() else is_token)
+        return SsruEncoding(states, is_token, self.key_value(states))
+
+
+class SsruBlock(nn.Module):
+    """Decoder block: recurrent unit, attention to the encoder's states, feed-forward layer."""
+
+    def __init__(self, config: SsruConfig) -> None:
+        super().__init__()
+        size, self.heads, self.dropout = config.hidden_size, config.heads, config.dropout
+        self.candidate, self.forget = nn.Linear(size, size, bias=False), Dense(size, size)
+        self.query, self.output = Dense(size, size), Dense(size, size)
+        self.widen, self.narrow = Dense(size, config.feed_forward), Dense(config.feed_forward, size)
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(3))
+
+    def forward(
+        self, states: Tensor, cell: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the states after the block, (batch, seq, hidden), and the last cell.
+
+        Args:
+            states: States before the block, (batch, seq, hidden).
+            cell: Cell before the first state, (batch, hidden).
+            keys: Keys of the encoder's states, (batch, heads, source, size of a head).
+            values: Values, of the same shape.
+            mask: True for tokens, (batch, 1, 1, source). None for all.
+        """
+        forget = torch.sigmoid(self.forget(states).float())
+        added = (1 - forget) * self.candidate(states)
+        cells = []
+        for kept, new in zip(forget.unbind(1), added.unbind(1), strict=True):
+            cell = kept * cell + new
+            cells.append(cell)
+        states = self._add(states, torch.relu(torch.stack(cells, 1)), 0)
+        queries = self.query(states).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        gathered = attend(queries, keys, values, mask=mask)
+        states = self._add(states, self.output(gathered.transpose(1, 2).flatten(2)), 1)
+        wide = torch.relu(self.widen(states))
+        return self._add(states, self.narrow(wide), 2), cell
+
+    def _add(self, states: Tensor, branch: Tensor, norm: int) -> Tensor:
+        summed: Tensor = self.norms[norm](states + dropout(branch, self.dropout, self.training))
+        return summed
+
+
+class SsruModel(Seq2SeqModel):
+    """Model that writes a paraphrase of a sentence, with the syntax of a template if one is given.
+
+    Example:
+        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "feed_forward": 8, "heads": 2}
+        >>> config = SsruConfig(**sizes, eos_token_id=19, decoder_start_token_id=19)
+        >>> model = SsruModel(config).eval()
+        >>> ids, template = torch.tensor([[5, 6, 19]]), torch.tensor([[2, 3, 4, 9]])
+        >>> model(ids, template_ids=template, labels=ids).logits.shape
+        torch.Size([1, 3, 20])
+    """
+
+    config_class = SsruConfig
+    card_sentence = (
+        "a Transformer encoder of {{ counted(encoder_layers, 'block') }} that reads "
+        "{{ 'a template and ' if template != 'none' else '' }}{{ tokens }}, and a recurrent decoder "
+        "of {{ counted(decoder_layers, 'block') }} (Kim et al., 2019), with {{ hidden_size }} "
+        "dimensions and {{ number(vocab_size) }} entries."
+    )
+    base_model_prefix = "ssru"
+    _tied_weights_keys = {"output.weight": "encoder.table.weight"}
+
+    def __init__(self, config: SsruConfig) -> None:
+        super().__init__(config)
+        self.encoder = SsruEncoder(config)
+        self.blocks = nn.ModuleList(SsruBlock(config) for _ in range(config.decoder_layers))
+        self.output = Dense(config.hidden_size, config.vocab_size)
+        self.post_init()
+
+    @property
+    def reads_template(self) -> bool:
+        """Whether the encoder can read a template."""
+        return self.config.template != "none"
+
+    def tables(self) -> list[nn.Embedding]:
+        tables = [self.encoder.table]
+        return [*tables, self.encoder.template_table] if self.reads_template else tables
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear):
+            if module.weight is not self.encoder.table.weight:
+                nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=self.config.hidden_size**-0.5)
+
+    def predict(
+        self,
+        ids: Tensor,
+        encoded: Any,
+        is_token: Tensor,
+        cache: Any,
+        *,
+        logits_at: Tensor | None,
+        targets: Tensor | None,
+        template_mask: Tensor | None,
+    ) -> tuple[Tensor | None, Tensor | None]:
+        start = cache.get_seq_length() if cache is not None else 0
+        vectors = embedded(self.encoder.table, ids, start)
+        if not start:  # like Marian, the first input is its position alone
+            vectors = torch.cat([vectors[:, :1] * 0 + positions(vectors, 0, 1), vectors[:, 1:]], 1)
+        states = dropout(vectors, self.config.dropout, self.training)
+        mask = None if encoded.is_token.all() else encoded.is_token[:, None, None]
+        parts = encoded.keys_values.unflatten(-1, (2 * len(self.blocks), self.config.heads, -1))
+        keys_values = parts.movedim(2, 0).transpose(2, 3)  # (parts, batch, heads, source, size)
+        for layer, block in enumerate(self.blocks):
+            cell = states.new_zeros(len(states), states.shape[2])
+            if start:
+                cell = cache.layers[layer].keys[:, 0, -1]
+            states, cell = block(states, cell, *keys_values[2 * layer : 2 * layer + 2], mask)
+            if cache is not None:
+                kept = cell[:, None, None].expand(-1, 1, ids.shape[1], -1)
+                cache.update(kept, kept, layer)
+        if logits_at is not None:
+            states = states[logits_at]
+        scores = self.output(states)
+        if targets is None:
+            return scores, None
+        return None, -log_likelihoods(scores.float(), targets.long()).mean()
+
+
+def embedded(table: nn.Embedding, ids: Tensor, start: int = 0) -> Tensor:
+    """Return scaled token vectors plus position vectors, (batch, seq, dim)."""
+    vectors = table(ids) * math.sqrt(table.embedding_dim)
+    return vectors + positions(vectors, start, ids.shape[1])
+
+
+def positions(vectors: Tensor, start: int, count: int) -> Tensor:
+    """Return the vectors of `count` positions from `start`, (count, dim)."""
+    places = torch.arange(start, start + count, device=vectors.device)
+    return sinusoidal_positions(places, vectors.shape[-1])
