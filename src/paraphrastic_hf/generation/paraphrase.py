@@ -24,6 +24,7 @@ from paraphrastic_hf.generation.paraphrase_filter import (
     bracketed,
     filtered,
     first_tree,
+    ranked,
 )
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.templates import (
@@ -220,6 +221,46 @@ class SyntacticParaphraser(HubMixin):
             found.append(each)
         return filtered(lines, found, self.encoder, min_overlap, min_similarity)
 
+    def best(
+        self,
+        sentences: Sequence[str],
+        count: int = 3,
+        *,
+        templates: Sequence[str] | None = None,
+        writing: GenerationOptions | None = None,
+        min_overlap: float | None = None,
+        min_similarity: float = MIN_SIMILARITY,
+    ) -> list[list[Paraphrase]]:
+        """Write paraphrases of each sentence with many templates, and return the best of them.
+
+        Args:
+            sentences: Sentences to paraphrase.
+            count: Maximum number of paraphrases of a sentence, at least 1.
+            templates: Templates in brackets. None means the 20 most frequent ones of the training
+                data, and no template.
+            writing: As in `paraphrase`.
+            min_overlap: As in `paraphrase`.
+            min_similarity: Minimum cosine, -1 to 1, computed by the encoder.
+
+        Returns:
+            At most `count` paraphrases of each sentence that the filter kept, without duplicates,
+            ranked by similarity and log-probability.
+
+        Raises:
+            DataError: The model or the encoder does not fit (see `paraphrase`).
+        """
+        asked = self.top_templates() if templates is None else list(templates)
+        options: Any = {
+            "writing": writing,
+            "min_overlap": min_overlap,
+            "min_similarity": min_similarity,
+        }
+        found = self.paraphrase(sentences, asked, **options)
+        if templates is None and not self.writer.needs_template:
+            free = self.paraphrase(sentences, **options)
+            found = [a + b for a, b in zip(found, free, strict=True)]
+        return [ranked(each, line)[:count] for each, line in zip(found, sentences, strict=True)]
+
     def canonicalise(
         self, sentences: Sequence[str], *, writing: GenerationOptions | None = None
     ) -> list[str]:
@@ -261,11 +302,11 @@ class SyntacticParaphraser(HubMixin):
         return [self._asked(each) for each in lists]
 
     def _asked(self, templates: Sequence[str] | None) -> list[str]:
+        if not templates and not self.writer.needs_template:
+            return [""]
         check_templates(
             templates or (), self.writer.reads, has_generator=self.generator is not None
         )
-        if not templates:
-            return [""]
         asked = []
         for text in templates:
             tree = checked_tree(text)

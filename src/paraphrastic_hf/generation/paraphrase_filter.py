@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +12,9 @@ from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.syntax.parse_tree import ROOT, Tree, read_tree, template
+
+NATS_WEIGHT = 0.1  # of a log-probability, beside a cosine
+WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,41 @@ class Paraphrase:
         return not self.remark
 
 
+def repeated_word(source: str, written: str) -> str:
+    """Return a word of four letters or more that is repeated in `written` only, or "".
+
+    Example:
+        >>> repeated_word("a brown teddy bear and toys", "a teddy bear is a teddy bear")
+        'teddy'
+        >>> repeated_word("red fish, blue fish", "a red fish and a blue fish")
+        ''
+    """
+    known, counts = (Counter(WORD.findall(text.lower())) for text in (source, written))
+    found = (word for word, count in counts.items() if count > max(1, known[word]))
+    return next(found, "")
+
+
+def ranked(found: Sequence[Paraphrase], source: str) -> list[Paraphrase]:
+    """Return the kept paraphrases that differ from each other and the source, best first.
+
+    The score is the cosine plus a tenth of the mean log-probability of a token, in nats. Case and
+    punctuation do not count as differences.
+    """
+    best = sorted(found, key=lambda one: -(one.similarity + NATS_WEIGHT * one.nats))
+    met = {bare(source)}
+    kept = []
+    for one in best:
+        if one.is_kept and bare(one.text) not in met:
+            met.add(bare(one.text))
+            kept.append(one)
+    return kept
+
+
+def bare(text: str) -> str:
+    """Return the letters and digits of a text in lower case, words separated by spaces."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
 def filtered(
     lines: Sequence[str],
     found: list[list[Paraphrase]],
@@ -63,7 +103,7 @@ def filtered(
         for (row, k), cosine in zip(places, pairwise_cosine(first, second).tolist(), strict=True):
             found[row][k] = replace(found[row][k], similarity=cosine)
     checks = (("overlap", min_overlap), ("similarity", min_similarity))
-    for each in found:
+    for line, each in zip(lines, found, strict=True):
         for k, one in enumerate(each):
             if one.remark:
                 continue
@@ -71,6 +111,8 @@ def filtered(
                 each[k] = replace(one, remark="nothing was written")
                 continue
             low = ["it was cut at the limit of tokens"] if one.is_cut else []
+            word = repeated_word(line, one.text)
+            low += [f"it repeats {word!r}"] if word else []
             low += [
                 f"{name} {getattr(one, name):.2f} is below {least}"
                 for name, least in checks

@@ -36,7 +36,9 @@ from paraphrastic_hf.generation.templates import (
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
 from paraphrastic_hf.models.base import evaluating
-from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel, SourceEncoding
+from paraphrastic_hf.models.seq2seq.base import Seq2SeqModel
+from paraphrastic_hf.models.seq2seq.paraphraser import SourceEncoding
+from paraphrastic_hf.models.seq2seq.ssru import SsruModel
 from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer, with_template
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -56,7 +58,7 @@ class TemplatedWriter(HubMixin):
     ) -> None:
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
         self.templates = parse_tokenizer()
-        self.is_own = isinstance(model, ParaphraserModel)
+        self.is_own = isinstance(model, Seq2SeqModel)
         self.joined: Translator | None = None
         if not self.is_own:
             stock = load_stock_tokenizer(directory)
@@ -89,7 +91,7 @@ class TemplatedWriter(HubMixin):
         directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
         model = load_whole(directory)
-        if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):
+        if not (isinstance(model, Seq2SeqModel) or hasattr(model.config, "template")):
             raise ModelError(
                 f"{directory} contains a {type(model).__name__}, not a model trained with a "
                 "recipe of kind paraphrase"
@@ -111,6 +113,11 @@ class TemplatedWriter(HubMixin):
     def reads(self) -> str:
         """Second input of the model: `parse`, `template` or `none`."""
         return str(getattr(self.model.config, "template", NONE))
+
+    @property
+    def needs_template(self) -> bool:
+        """Whether every source needs a template."""
+        return self.reads != NONE and not isinstance(self.model, SsruModel)
 
     @property
     def writes(self) -> str:
@@ -151,7 +158,7 @@ class TemplatedWriter(HubMixin):
             for number in sorted(range(len(ids)), key=lambda number: len(ids[number]))
             if len(ids[number])
             for place, text in enumerate(templates[number])
-            if text or self.reads == NONE
+            if text or not self.needs_template
         ]
         generator = torch.Generator(self.model.device).manual_seed(int(writing.seed))
         with clear_errors(self.model), evaluating(self.model):
@@ -212,6 +219,20 @@ class TemplatedWriter(HubMixin):
         return self.tokenizer.decode([number for number in ids if number]).strip()
 
     def _encoded(
+        self, batch: Sequence[Sequence[int]], templates: Sequence[str]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return encoder output and masks."""
+        if not isinstance(self.model, SsruModel):
+            return self._encoded_apart(batch, templates)
+        device = self.model.device
+        read = padded(batch, 0, device)
+        if self.reads != NONE:
+            of_template = padded(list(self.templates.encode_batch(list(templates))), 0, device)
+            read |= {f"template_{name}": ids for name, ids in of_template.items()}
+            read["template_ids"] = read.pop("template_input_ids")
+        return self.model.encoder(**read), {}
+
+    def _encoded_apart(
         self, batch: Sequence[Sequence[int]], templates: Sequence[str]
     ) -> tuple[SourceEncoding, dict[str, Any]]:
         """Return encoder output and masks. Each distinct source and template is encoded once."""

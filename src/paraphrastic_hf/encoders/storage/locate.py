@@ -28,6 +28,7 @@ LOADERS = {  # loaders of each model type; SentenceEncoder loads all others
     **dict.fromkeys(("relatedness", "classifier"), ("SentencePredictor",)),
     **dict.fromkeys(("paraphraser", "scpn"), ("SyntacticParaphraser", "Translator")),
     "gated-conv": ("Translator", "SyntacticParaphraser"),
+    "ssru": ("SyntacticParaphraser",),
     "language-model": ("LanguageScorer",),
     "parser": ("SentenceParser",),
     "tagger": ("Tagger",),

@@ -198,8 +198,8 @@ class SsruModel(Seq2SeqModel):
     config_class = SsruConfig
     card_sentence = (
         "a Transformer encoder of {{ counted(encoder_layers, 'block') }} that reads "
-        "{{ 'a template and ' if template != 'none' else '' }}{{ tokens }}, and a recurrent decoder "
-        "of {{ counted(decoder_layers, 'block') }} (Kim et al., 2019), with {{ hidden_size }} "
+        "{{ 'a template and ' if template != 'none' else '' }}{{ tokens }}, and a recurrent "
+        "decoder of {{ counted(decoder_layers, 'block') }} (Kim et al., 2019), with {{ hidden_size }} "
         "dimensions and {{ number(vocab_size) }} entries."
     )
     base_model_prefix = "ssru"

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
+from transformers import AutoConfig
 
 from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.errors import DataError, RecipeError, counted
+from paraphrastic_hf.generation.loading import load_whole
 from paraphrastic_hf.generation.templates import save_templates
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.models.seq2seq.ssru import SsruConfig, SsruModel
 from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -23,26 +27,32 @@ from paraphrastic_hf.training.data.corpus import hold_out_pairs
 from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
-from paraphrastic_hf.training.engine.paths import resolve_path
+from paraphrastic_hf.training.engine.paths import resolve_model, resolve_path
 from paraphrastic_hf.training.engine.recipe import NONE, SourceArguments
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.paraphrase.parsed_pairs import (
-    TREES,
     build_parsed_corpus,
     load_parsed_corpus,
     parsed_pairs,
-    reads_trees,
     texts_to_learn,
+    tree_columns,
     with_tree_columns,
 )
 from paraphrastic_hf.training.paraphrase.recipe import (
     PARAPHRASER,
     SCPN,
     SENTENCE,
+    SSRU,
     STOCK,
     ParaphraseRecipe,
 )
-from paraphrastic_hf.training.seq2seq.job import POSITIONS, Seq2SeqRun, stock_model
+from paraphrastic_hf.training.seq2seq.job import (
+    FEED_FORWARD_FACTOR,
+    HEADS,
+    POSITIONS,
+    Seq2SeqRun,
+    stock_model,
+)
 from paraphrastic_hf.training.translation.objective import TranslationObjective
 
 logger = logging.getLogger(__name__)
@@ -53,13 +63,15 @@ class Paraphrasing(Seq2SeqRun):
 
     def __init__(self, recipe: ParaphraseRecipe, context: Context) -> None:
         self.context, recipe = context, with_development(recipe)
-        check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
+        self.started = None if recipe.start is None else start_of(recipe, context.data_root)
+        if self.started is None:
+            check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
         check_sources(recipe.data, context.data_root)
         self.recipe = with_tree_columns(recipe, lambda path: resolve_path(path, context.data_root))
 
     def prepare(self, work: Path) -> None:
         recipe, context = self.recipe, self.context
-        beside = {name: name for name in TREES} if reads_trees(recipe) else {}
+        beside: Any = {name: name for name in tree_columns(recipe)}
         given = [
             item
             if isinstance(item, tuple)
@@ -72,7 +84,9 @@ class Paraphrasing(Seq2SeqRun):
         given = [] if number is None else parsed_pairs([sources[number]], recipe)
         pairs += given  # at the end, as `build` expects
         tokenizer: Any = parse_tokenizer()
-        if recipe.model.writes == SENTENCE and recipe.data.bpe is not None:
+        if self.started is not None:
+            tokenizer = load_tokenizer(self.started)
+        elif recipe.model.writes == SENTENCE and recipe.data.bpe is not None:
             codes = resolve_path(recipe.data.bpe, context.data_root)
             lowercase = recipe.tokenizer.lowercase
             tokenizer = BytePairTokenizer.from_codes(codes, lowercase=lowercase)
@@ -117,8 +131,21 @@ class Paraphrasing(Seq2SeqRun):
             self.corpus.sides(pairs[chosen], both=data.both_directions)
             for chosen in (held_out, kept)
         )
+        if self.started is not None:
+            return self._model_of_start()
         end = self.tokenizer.special.end[0]
         return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))
+
+    def _model_of_start(self) -> Any:
+        """Return the model given as `start`, with the recipe's dropout."""
+        assert self.started is not None
+        trained, given = load_whole(self.started), self.recipe.model
+        config = type(trained.config).from_dict(
+            {**trained.config.to_dict(), "dropout": given.dropout}
+        )
+        model = self.new_model(type(trained), config)
+        model.load_state_dict(trained.state_dict())
+        return model
 
     def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
         return TranslationObjective(
@@ -135,6 +162,21 @@ class Paraphrasing(Seq2SeqRun):
         if self.corpus.counts:
             save_templates(output, self.corpus.counts)
         return super().save(model, output)
+
+
+def start_of(recipe: ParaphraseRecipe, data_root: Any) -> Path:
+    """Return the directory of the model in the recipe key `start`."""
+    directory = local_directory(resolve_model(str(recipe.start), data_root))
+    config = AutoConfig.from_pretrained(directory)
+    if (config.model_type, getattr(config, "template", None)) != (
+        SsruConfig.model_type,
+        recipe.model.template,
+    ):
+        raise RecipeError(
+            f"start ({recipe.start}) must be a model of kind {SSRU} that reads "
+            f"{recipe.model.template}, got {config.model_type}"
+        )
+    return directory
 
 
 def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
@@ -158,28 +200,36 @@ def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any,
         model_class, config = stock_model(given, tokens, end)
         config.writes, config.template = given.writes, given.template
         return model_class, config
-    sizes: dict[str, Any] = {
+    own: dict[str, Any] = {
         "vocab_size": tokens,
         "hidden_size": given.hidden_size,
-        "embedding_size": given.embedding_size or 300,
         "decoder_layers": given.decoder_layers,
         "dropout": given.dropout,
-        "tie_word_embeddings": given.tie,
         "eos_token_id": end,
         "decoder_start_token_id": end,
     }
+    templates = {"template_vocab_size": parse_tokenizer().vocab_size, "template": given.template}
     try:
+        if given.kind == SSRU:
+            return SsruModel, SsruConfig(
+                **own,
+                **templates,
+                encoder_layers=given.encoder_layers or given.decoder_layers,
+                heads=given.heads or HEADS,
+                feed_forward=given.feed_forward or FEED_FORWARD_FACTOR * given.hidden_size,
+            )
+        own["embedding_size"] = given.embedding_size or 300
+        own["tie_word_embeddings"] = given.tie
         if given.kind == PARAPHRASER:
-            return ParaphraserModel, ParaphraserConfig(**sizes)
+            return ParaphraserModel, ParaphraserConfig(**own)
         assert given.kind == SCPN
         return ScpnModel, ScpnConfig(
-            **sizes,
-            template_vocab_size=parse_tokenizer().vocab_size,
+            **own,
+            **templates,
             template_embedding_size=given.template_embedding_size or 56,
             template_hidden_size=given.template_hidden_size or 128,
             use_copy=given.copy is not False,
             writes=given.writes,
-            template=given.template,
         )
     except StrictDataclassError as error:
         raise RecipeError(f"model: {error.__cause__ or error}") from error

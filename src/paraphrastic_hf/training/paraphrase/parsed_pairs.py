@@ -30,11 +30,18 @@ from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import read_columns, write_columns
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.engine.recipe import NONE
-from paraphrastic_hf.training.paraphrase.recipe import PARSE, STOCK, TEMPLATE, ParaphraseRecipe
+from paraphrastic_hf.training.paraphrase.recipe import (
+    PARSE,
+    SSRU,
+    STOCK,
+    TEMPLATE,
+    ParaphraseRecipe,
+)
 
 logger = logging.getLogger(__name__)
 
 TREES = ("tree1", "tree2")
+PLAIN = 0.3  # share of examples without a template, by default
 MOST_TEMPLATES = 10_000  # number of templates listed in a model directory
 
 
@@ -92,19 +99,29 @@ def reads_trees(recipe: ParaphraseRecipe) -> bool:
     return recipe.data.differing or model.template != NONE or model.writes == PARSE
 
 
+def tree_columns(recipe: ParaphraseRecipe) -> tuple[str, ...]:
+    """Return the columns with trees that a recipe reads: only `tree2` if no more is needed."""
+    if not reads_trees(recipe):
+        return ()
+    data, model = recipe.data, recipe.model
+    needs_both = data.both_directions or data.differing or model.writes == PARSE
+    return TREES if needs_both else TREES[1:]
+
+
 def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
     """Return a recipe whose sources have tree columns, if trees are needed."""
-    if not reads_trees(recipe):
+    names = tree_columns(recipe)
+    if not names:
         return recipe
     sources = []
     for source in recipe.data.sources:
-        if source.beside and set(source.beside) != set(TREES):
+        if source.beside and set(source.beside) != set(names):
             raise RecipeError(
-                f"data.sources: the key beside of {source.name} must name tree1 and tree2, got "
-                f"{', '.join(source.beside)}"
+                f"data.sources: the key beside of {source.name} must name {' and '.join(names)}, "
+                f"got {', '.join(source.beside)}"
             )
         has_names = source.path is None or has_named_columns(find(source.path))
-        columns = {name: name if has_names else 3 + k for k, name in enumerate(TREES)}
+        columns = {name: name if has_names else 3 + k for k, name in enumerate(names)}
         sources.append(replace(source, beside=source.beside or columns))
     return replace(recipe, data=replace(recipe.data, sources=sources))
 
@@ -122,7 +139,8 @@ def parsed_pairs(
     found, report = [], RowReport()
     alike = long = 0
     for item in sources:
-        trees = zip(*(item.beside[name] for name in TREES), strict=True)
+        read = [item.beside.get(name, [None] * len(item.pairs)) for name in TREES]
+        trees = zip(*read, strict=True)
         for number, (texts, both) in enumerate(zip(item.pairs, trees, strict=True), 1):
             try:
                 pair = tuple(map(_parsed, texts, both))
@@ -154,7 +172,9 @@ def parsed_pairs(
     return found
 
 
-def _parsed(text: str, tree: str) -> ParsedSentence:
+def _parsed(text: str, tree: str | None) -> ParsedSentence:
+    if tree is None:
+        return ParsedSentence(text, "", "")
     read = checked_tree(tree)
     return ParsedSentence(text, parse_text(read), parse_text(template(read)))
 
@@ -194,8 +214,15 @@ def build_parsed_corpus(
         ]
         columns["read"] = tokenizer.encode_batch(joined)
     elif recipe.model.template != NONE:
+        plain = PLAIN if recipe.data.plain is None else recipe.data.plain
+        is_plain = np.zeros(len(sides), bool)
+        if recipe.model.kind == SSRU:
+            is_plain = np.random.default_rng(recipe.seed).random(len(sides)) < plain
         columns["templates"] = parse_tokenizer().encode_batch(
-            [_beside(side, recipe) for side in sides]
+            [
+                "" if own else _beside(side, recipe)
+                for side, own in zip(sides, is_plain, strict=True)
+            ]
         )
     _, columns["group"] = np.unique([side.text for side in sides], return_inverse=True)
     targets = sides if recipe.data.both_directions else sides[1::2]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from paraphrastic_hf.config.recipe import FILE, argument
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.settings import (
     TokenizerArguments,
     check_marks,
@@ -29,14 +30,20 @@ from paraphrastic_hf.training.engine.recipe import (
 from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments, check_chosen_by_score
 
 SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
-SCPN, PARAPHRASER, STOCK = "scpn", "paraphraser", ("marian", "bart")
+SCPN, PARAPHRASER, SSRU, STOCK = "scpn", "paraphraser", "ssru", ("marian", "bart")
+PLAIN_TOKENIZER = TokenizerArguments(
+    vocab_size=32_000, lowercase=True, marks="end", character_coverage=0.9999
+)
 OWNERS = {
     "model.embedding_size": (SCPN, PARAPHRASER),
     **{
         f"model.{key}": (SCPN,)
         for key in ("template_embedding_size", "template_hidden_size", "copy")
     },
-    **{f"model.{key}": STOCK for key in ("encoder_layers", "heads", "feed_forward", "positions")},
+    **{f"model.{key}": (SSRU, *STOCK) for key in ("encoder_layers", "heads", "feed_forward")},
+    "model.positions": STOCK,
+    "data.plain": (SSRU,),
+    "start": (SSRU,),
 }
 
 
@@ -57,6 +64,13 @@ class ParaphraseData(DataArguments):
         True,
         help="leave out pairs with equal parses (released code). Pairs need parses if this is "
         "true or model.template is not none",
+    )
+    plain: float | None = argument(
+        None,
+        help="ssru: share of the examples without a template, so that the model can also "
+        "paraphrase freely (default: 0.3)",
+        at_least=0,
+        at_most=1,
     )
     max_template: int = argument(
         300,
@@ -88,9 +102,9 @@ class ParaphraserArguments:
     kind: str = argument(
         SCPN,
         help="model class. scpn: LSTMs controlled by a parse. paraphraser: LSTMs without control "
-        "(thesis 4.6). marian, bart: classes of the transformers library, which read sentence, "
-        "<sep> and parse as one text",
-        choices=(SCPN, PARAPHRASER, *STOCK),
+        "(thesis 4.6). ssru: Transformer encoder and recurrent decoder. marian, bart: classes of "
+        "the transformers library, which read sentence, <sep> and parse as one text",
+        choices=(SCPN, PARAPHRASER, SSRU, *STOCK),
     )
     writes: str = argument(
         SENTENCE,
@@ -128,15 +142,17 @@ class ParaphraserArguments:
     )
     encoder_layers: int | None = argument(
         None,
-        help="marian, bart: number of encoder layers (default: model.decoder_layers)",
+        help="ssru, marian, bart: number of encoder layers (default: model.decoder_layers)",
         at_least=1,
     )
     heads: int | None = argument(
-        None, help="marian, bart: number of attention heads of a block (default: 4)", at_least=1
+        None,
+        help="ssru, marian, bart: number of attention heads of a block (default: 4)",
+        at_least=1,
     )
     feed_forward: int | None = size_argument(
         None,
-        help="marian, bart: number of units of the feed-forward layer (default: 4 times "
+        help="ssru, marian, bart: number of units of the feed-forward layer (default: 4 times "
         "model.hidden_size)",
     )
     positions: int | None = argument(
@@ -164,10 +180,13 @@ class ParaphraseRecipe:
         "paraphrase", help="kind of training: paraphrase generator", choices=("paraphrase",)
     )
     data: ParaphraseData = argument(ParaphraseData(), help="training data")
+    start: str | None = argument(
+        None,
+        help="ssru: directory or Hub repository of the model to start from, with its tokenizer. "
+        "Sizes and tokenizer must then be left out",
+    )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(
-            vocab_size=32_000, lowercase=True, marks="end", character_coverage=0.9999
-        ),
+        PLAIN_TOKENIZER,
         help="tokenizer of sentences (tokenizer.marks must be end). Parses have a fixed tokenizer",
     )
     model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
@@ -196,6 +215,14 @@ class ParaphraseRecipe:
             raise must_be("model.template with model.writes parse", model.template, "template")
         if self.data.bpe is not None and model.writes != SENTENCE:
             raise must_be("data.bpe with model.writes parse", self.data.bpe, "left out")
+        if self.start is not None:
+            given = ParaphraserArguments(kind=SSRU, template=model.template, dropout=model.dropout)
+            if (model, self.tokenizer) != (given, PLAIN_TOKENIZER):
+                raise RecipeError(
+                    f"The model given as start ({self.start}) already has a tokenizer and sizes. "
+                    "Remove all keys of the sections tokenizer and model except model.kind, "
+                    "model.template and model.dropout"
+                )
         if model.tie and model.kind in STOCK:
             raise must_be(
                 f"model.tie with model.kind {model.kind}",
