@@ -20,41 +20,14 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.syntax.parse_tokens import checked_tree
 from paraphrastic_hf.syntax.parse_tree import Tree, template
 
-CLAUSES = set(
-    [
-        "when",
-        "if",
-        "because",
-        "although",
-        "though",
-        "while",
-        "after",
-        "before",
-        "since",
-        "unless",
-        "until",
-        "once",
-        "whenever",
-    ]
+CLAUSES = frozenset(
+    ("when", "whenever", "while", "after", "before", "since", "until", "once")
+    + ("if", "unless", "because", "although", "though")
 )
-PHRASES = set(["during", "after", "before", "since", "despite", "until", "throughout"])
-ADVERBS = set(
-    [
-        "today",
-        "yesterday",
-        "tomorrow",
-        "now",
-        "then",
-        "recently",
-        "later",
-        "usually",
-        "sometimes",
-        "often",
-        "finally",
-        "eventually",
-        "currently",
-        "soon",
-    ]
+PHRASES = frozenset(("during", "after", "before", "since", "despite", "until", "throughout"))
+ADVERBS = frozenset(
+    ("today", "yesterday", "tomorrow", "now", "then", "recently", "later", "soon", "currently")
+    + ("usually", "sometimes", "often", "finally", "eventually")
 )
 TIME = re.compile(
     r"(in|on|by) (the )?(\d{4}s?|(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|"

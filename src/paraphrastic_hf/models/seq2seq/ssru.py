@@ -199,8 +199,8 @@ class SsruModel(Seq2SeqModel):
     card_sentence = (
         "a Transformer encoder of {{ counted(encoder_layers, 'block') }} that reads "
         "{{ 'a template and ' if template != 'none' else '' }}{{ tokens }}, and a recurrent "
-        "decoder of {{ counted(decoder_layers, 'block') }} (Kim et al., 2019), with {{ hidden_size }} "
-        "dimensions and {{ number(vocab_size) }} entries."
+        "decoder of {{ counted(decoder_layers, 'block') }} (Kim et al., 2019), with "
+        "{{ hidden_size }} dimensions and {{ number(vocab_size) }} entries."
     )
     base_model_prefix = "ssru"
     _tied_weights_keys = {"output.weight": "encoder.table.weight"}
