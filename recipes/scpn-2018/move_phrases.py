@@ -20,14 +20,13 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.syntax.parse_tokens import checked_tree
 from paraphrastic_hf.syntax.parse_tree import Tree, template
 
-CLAUSES = frozenset(
-    ("when", "whenever", "while", "after", "before", "since", "until", "once")
-    + ("if", "unless", "because", "although", "though")
+CLAUSES = re.compile(
+    "when|whenever|while|after|before|since|until|once|if|unless|because|although|though"
 )
-PHRASES = frozenset(("during", "after", "before", "since", "despite", "until", "throughout"))
-ADVERBS = frozenset(
-    ("today", "yesterday", "tomorrow", "now", "then", "recently", "later", "soon", "currently")
-    + ("usually", "sometimes", "often", "finally", "eventually")
+PHRASES = re.compile("during|after|before|since|despite|until|throughout")
+ADVERBS = re.compile(
+    "today|yesterday|tomorrow|now|then|recently|later|soon|currently|usually|sometimes|often|"
+    "finally|eventually"
 )
 TIME = re.compile(
     r"(in|on|by) (the )?(\d{4}s?|(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|"
@@ -103,10 +102,11 @@ def can_move(node: Tree) -> bool:
     if len(words) > MOST_WORDS:
         return False
     if node.label == "SBAR":
-        return words[0] in CLAUSES
+        return bool(CLAUSES.fullmatch(words[0]))
     if node.label == "ADVP":
-        return len(words) == 1 and words[0] in ADVERBS
-    return node.label == "PP" and (words[0] in PHRASES or bool(TIME.match(" ".join(words))))
+        return len(words) == 1 and bool(ADVERBS.fullmatch(words[0]))
+    is_known = PHRASES.fullmatch(words[0]) or TIME.match(" ".join(words))
+    return node.label == "PP" and bool(is_known)
 
 
 def last_phrase(verb: Tree) -> Tree | None:
