@@ -23,6 +23,9 @@ KINDS = {
     "by-template": ["--model.template", "template"],
     "untemplated": ["--model.template", "none"],
     "paraphraser": ["--model.kind", "paraphraser", "--model.template", "none"],
+    "ssru": [
+        *("--model.kind", "ssru", "--model.template", "template", "--model.heads", "2"),
+    ],
     "marian": ["--model.kind", "marian", *STOCK],
     "bart": ["--model.kind", "bart", "--model.template", "template", *STOCK],
 }

@@ -11,6 +11,7 @@ from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingA
 
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.models.seq2seq.ssru import SsruConfig, SsruModel
 from tests.models.saving import check_saving
 
 END = 29
@@ -19,12 +20,15 @@ SIZES: dict[str, Any] = {
     **{"eos_token_id": END, "decoder_start_token_id": END},
 }
 SCPN = {"template_vocab_size": 9, "template_embedding_size": 4, "template_hidden_size": 6}
+SSRU = {"template_vocab_size": 9, "heads": 2, "feed_forward": 10, "encoder_layers": 2}
 CONVOLUTION = {"encoder_layers": 2, "decoder_layers": 2, "max_position_embeddings": 16}
 KINDS: dict[str, dict[str, Any]] = {
     "scpn": {},
     "scpn without z": {"template": "none"},
     "scpn without copying": {"use_copy": False},
     "scpn tied": {"tie_word_embeddings": True},
+    "ssru": {},
+    "ssru without templates": {"template": "none"},
     "convolution": {},
     "convolution of width 1": {"kernel_width": 1},
     "convolution of width 5": {"kernel_width": 5},
@@ -37,7 +41,7 @@ TARGET = torch.tensor([[7, 3, 9, 10, END], [6, 12, END, 0, 0]])
 LABELS = TARGET.masked_fill(TARGET == 0, -100)
 BESIDE = {"template_ids": TEMPLATE, "template_attention_mask": (TEMPLATE > 0).long()}
 EVERY = pytest.mark.parametrize("kind", KINDS)
-BOTH = pytest.mark.parametrize("kind", ["scpn", "convolution"])
+BOTH = pytest.mark.parametrize("kind", ["scpn", "ssru", "convolution"])
 
 
 def make(kind: str, **settings: Any) -> Any:
@@ -45,12 +49,16 @@ def make(kind: str, **settings: Any) -> Any:
     settings = KINDS[kind] | settings
     if kind.startswith("scpn"):
         return ScpnModel(ScpnConfig(**(SIZES | SCPN | settings))).eval()
+    if kind.startswith("ssru"):
+        sizes = {name: size for name, size in SIZES.items() if name != "embedding_size"}
+        return SsruModel(SsruConfig(**(sizes | SSRU | settings))).eval()
     return GatedConvModel(GatedConvConfig(**(SIZES | CONVOLUTION | settings))).eval()
 
 
 def extra_inputs(kind: str) -> dict[str, torch.Tensor]:
     """Return the inputs besides the sentence."""
-    return BESIDE if kind.startswith("scpn") else {}
+    is_used = kind.startswith("scpn") or kind == "ssru"
+    return BESIDE if is_used else {}
 
 
 @EVERY
@@ -83,13 +91,13 @@ def test_generation_with_and_without_the_cache_is_equal(kind: str, beams: int) -
 def test_padding_changes_nothing(kind: str, side: str) -> None:
     model = make(kind)
     template = TEMPLATE[1:, :3]
-    is_scpn = kind == "scpn"
-    more = {"template_ids": template} if is_scpn else {}
+    is_steered = kind != "convolution"
+    more = {"template_ids": template} if is_steered else {}
     alone = model(SOURCE[1:, :2], decoder_input_ids=TARGET[1:], **more)
     parts = (torch.tensor([[17, 18]]), SOURCE[1:, :2])  # whatever stands there
     source = torch.cat(parts if side == "left" else parts[::-1], 1)
     mask = (source != 17) & (source != 18)
-    if is_scpn:
+    if is_steered:
         more = {
             "template_ids": torch.cat([template, torch.tensor([[7, 7]])], 1),
             "template_attention_mask": torch.tensor([[1, 1, 1, 0, 0]]),

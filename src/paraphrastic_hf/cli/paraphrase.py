@@ -1,4 +1,4 @@
-"""`paraphrastic paraphrase MODEL FILE`."""
+"""`paraphrastic paraphrase [MODEL] FILE`."""
 
 from __future__ import annotations
 
@@ -31,14 +31,19 @@ if TYPE_CHECKING:
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
 LINES_AT_A_TIME = 64
+PARAPHRASER, FREQUENT, BEST = "paraphraser", 20, 3
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
 EPILOG = """\
-For each line and template a row is written, tab-separated: line number, whether the filter kept it,
-template, mean log-probability of the tokens (nats), overlap, similarity, paraphrase, and the reason
-if it was rejected. With --canonical, only the paraphrase of each line is written.
+Without templates, the best paraphrases of each line are written, of those with the 20 most frequent
+templates of training. With templates, a row is written for each line and template. Columns,
+tab-separated: line number, whether the filter kept it, template, mean log-probability of the tokens
+(nats), overlap, similarity, paraphrase, and the reason if it was rejected. With --canonical, only
+one paraphrase of each line is written.
 
 examples:
+  paraphrastic paraphrase lines.txt
+  paraphrastic paraphrase lines.txt --template "(ROOT (S (PP) (,) (NP) (VP) (.)))"
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
       --parser runs/parser --template "(ROOT (S (NP) (VP) (.)))" --output paraphrases.tsv
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator --trees trees.txt \\
@@ -48,7 +53,13 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.option("model", "paraphraser: model directory of a recipe of kind paraphrase")
+    parser.option(
+        "model",
+        "paraphraser: model directory of a recipe of kind paraphrase, or Hub repository (default: "
+        "the packaged one, for English)",
+        default=PARAPHRASER,
+        nargs="?",
+    )
     parser.option("file", TEXTS)
     parser.option(
         "--template TREE",
@@ -62,6 +73,12 @@ def configure(parser: Parser) -> None:
     parser.option(
         "--draw",
         "number of templates to draw at random, the same for all lines (thesis, 6.5.1: 10 of 20)",
+        type=int,
+    )
+    parser.option(
+        "--best N",
+        "write the N best paraphrases of each line that the filter kept, ranked by cosine and "
+        f"log-probability (default: {BEST} without templates, else all in the order of templates)",
         type=int,
     )
     parser.flag("--canonical", "rewrite each line without a template (thesis, 4.6)")
@@ -94,12 +111,14 @@ def run(arguments: argparse.Namespace) -> None:
     given = [arguments.trees, arguments.template_file]
     check_inputs(arguments.file, *(path for path in given if path))
     is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
-    if is_steered == arguments.canonical:
-        raise DataError(
-            "Pass templates (--template, --templates top20 or --template-file) or --canonical"
-        )
+    if is_steered and arguments.canonical:
+        raise DataError("Templates and --canonical cannot be used together. Leave one out")
     if arguments.canonical:
         _refuse_beside_canonical(arguments)
+    elif not is_steered:
+        arguments.templates, arguments.best = f"top{FREQUENT}", arguments.best or BEST
+    if arguments.best is not None and arguments.best < 1:
+        raise DataError(f"--best must be at least 1, got {arguments.best}")
     for name, lowest in (("overlap", 0), ("similarity", -1)):
         bound = getattr(arguments, f"min_{name}")
         if bound is not None and not lowest <= bound <= 1:
@@ -140,14 +159,17 @@ def run(arguments: argparse.Namespace) -> None:
                 for text in paraphraser.canonicalise(block, writing=how.after(number)):
                     output.write(one_line(text) + "\n")
             else:
-                found = paraphraser.paraphrase(
-                    block,
-                    templates,
-                    parses=parses,
-                    writing=how.after(number),
-                    min_overlap=arguments.min_overlap,
-                    min_similarity=least,
-                )
+                options = {
+                    "parses": parses,
+                    "writing": how.after(number),
+                    "min_overlap": arguments.min_overlap,
+                    "min_similarity": least,
+                }
+                if arguments.best is None:
+                    found = paraphraser.paraphrase(block, templates, **options)
+                else:
+                    asked = templates if is_steered else None
+                    found = paraphraser.best(block, arguments.best, asked, **options)
                 for place, each in enumerate(found, number + 1):
                     for one in each:
                         if one.is_kept or not arguments.kept:
@@ -170,7 +192,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
     defaults = {"outputs": 1, "kept": False, "min_overlap": MIN_OVERLAP}
-    named = ("outputs", "kept", "draw", "generator", "parser", "trees", "min_overlap")
+    named = ("outputs", "kept", "best", "draw", "generator", "parser", "trees", "min_overlap")
     given = [
         f"--{name}".replace("_", "-")
         for name in (*named, "min_similarity")

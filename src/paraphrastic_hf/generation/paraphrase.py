@@ -48,6 +48,7 @@ logger = logging.getLogger(__name__)
 Parser = Callable[[Sequence[str]], Sequence[Tree | ParsedLine | None]]
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
+PARAPHRASER = "paraphraser"  # packaged model
 
 
 class SyntacticParaphraser(HubMixin):
@@ -94,7 +95,7 @@ class SyntacticParaphraser(HubMixin):
     @classmethod
     def from_pretrained(
         cls,
-        name: str | os.PathLike[str],
+        name: str | os.PathLike[str] = PARAPHRASER,
         *,
         generator: str | os.PathLike[str] | None = None,
         parser: Parser | LineParser | str | os.PathLike[str] | None = None,
@@ -106,7 +107,8 @@ class SyntacticParaphraser(HubMixin):
         """Load models that recipes of kind `paraphrase` trained.
 
         Args:
-            name: Directory or Hub repository of the model that writes sentences.
+            name: Directory or Hub repository of the model that writes sentences. By default the
+                packaged paraphraser of English.
             generator: Directory or Hub repository of the parse generator.
             parser: Directory or Hub repository of a `SentenceParser`, or any `parser` that the
                 class accepts.
@@ -225,11 +227,8 @@ class SyntacticParaphraser(HubMixin):
         self,
         sentences: Sequence[str],
         count: int = 3,
-        *,
         templates: Sequence[str] | None = None,
-        writing: GenerationOptions | None = None,
-        min_overlap: float | None = None,
-        min_similarity: float = MIN_SIMILARITY,
+        **options: Any,
     ) -> list[list[Paraphrase]]:
         """Write paraphrases of each sentence with many templates, and return the best of them.
 
@@ -237,28 +236,22 @@ class SyntacticParaphraser(HubMixin):
             sentences: Sentences to paraphrase.
             count: Maximum number of paraphrases of a sentence, at least 1.
             templates: Templates in brackets. None means the 20 most frequent ones of the training
-                data, and no template.
-            writing: As in `paraphrase`.
-            min_overlap: As in `paraphrase`.
-            min_similarity: Minimum cosine, -1 to 1, computed by the encoder.
+                data and, if the model does not need a template, no template.
+            **options: As in `paraphrase`.
 
         Returns:
-            At most `count` paraphrases of each sentence that the filter kept, without duplicates,
-            ranked by similarity and log-probability.
+            The paraphrases of each sentence that the filter kept, without duplicates, ranked by
+            similarity and log-probability.
 
         Raises:
-            DataError: The model or the encoder does not fit (see `paraphrase`).
+            TypeError: `sentences` is not a list of strings.
+            DataError: The templates do not fit the model, or a similarity requires an encoder.
         """
         asked = self.top_templates() if templates is None else list(templates)
-        options: Any = {
-            "writing": writing,
-            "min_overlap": min_overlap,
-            "min_similarity": min_similarity,
-        }
         found = self.paraphrase(sentences, asked, **options)
         if templates is None and not self.writer.needs_template:
             free = self.paraphrase(sentences, **options)
-            found = [a + b for a, b in zip(found, free, strict=True)]
+            found = [first + rest for first, rest in zip(found, free, strict=True)]
         return [ranked(each, line)[:count] for each, line in zip(found, sentences, strict=True)]
 
     def canonicalise(

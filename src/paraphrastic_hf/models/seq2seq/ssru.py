@@ -127,19 +127,22 @@ class SsruEncoder(nn.Module):
             template_attention_mask: (batch, template), 1 for a token. All ones if None.
             **kwargs: Ignored.
         """
-        vectors = embedded(self.table, input_ids)
-        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        vectors, is_token = self._embedded(self.table, input_ids, attention_mask)
         if template_ids is not None:
-            of_template = embedded(self.template_table, template_ids)
-            vectors = torch.cat([of_template, vectors], 1)
-            if template_attention_mask is None:
-                template_attention_mask = torch.ones_like(template_ids)
-            mask = torch.cat([template_attention_mask, mask], 1)
+            table = self.template_table
+            first, is_first = self._embedded(table, template_ids, template_attention_mask)
+            vectors = torch.cat([first, vectors], 1)
+            is_token = torch.cat([is_first, is_token], 1)
         states = dropout(vectors, self.dropout, self.training)
-        is_token = mask.bool()
         for block in self.blocks:
             states = block(states, mask=None if is_token.all() else is_token)
         return SsruEncoding(states, is_token, self.key_value(states))
+
+    @staticmethod
+    def _embedded(table: nn.Embedding, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        is_token = torch.ones_like(ids).bool() if mask is None else mask.bool()
+        places = (is_token.cumsum(1) - 1).clamp(min=0)  # padding does not count
+        return embedded(table, ids, places), is_token
 
 
 class SsruBlock(nn.Module):
@@ -242,9 +245,11 @@ class SsruModel(Seq2SeqModel):
         template_mask: Tensor | None,
     ) -> tuple[Tensor | None, Tensor | None]:
         start = cache.get_seq_length() if cache is not None else 0
-        vectors = embedded(self.encoder.table, ids, start)
+        places = torch.arange(start, start + ids.shape[1], device=ids.device)
+        vectors = embedded(self.encoder.table, ids, places)
         if not start:  # like Marian, the first input is its position alone
-            vectors = torch.cat([vectors[:, :1] * 0 + positions(vectors, 0, 1), vectors[:, 1:]], 1)
+            first = sinusoidal_positions(places[:1], vectors.shape[-1])
+            vectors = torch.cat([vectors[:, :1] * 0 + first, vectors[:, 1:]], 1)
         states = dropout(vectors, self.config.dropout, self.training)
         mask = None if encoded.is_token.all() else encoded.is_token[:, None, None]
         parts = encoded.keys_values.unflatten(-1, (2 * len(self.blocks), self.config.heads, -1))
@@ -265,13 +270,7 @@ class SsruModel(Seq2SeqModel):
         return None, -log_likelihoods(scores.float(), targets.long()).mean()
 
 
-def embedded(table: nn.Embedding, ids: Tensor, start: int = 0) -> Tensor:
-    """Return scaled token vectors plus position vectors, (batch, seq, dim)."""
+def embedded(table: nn.Embedding, ids: Tensor, places: Tensor) -> Tensor:
+    """Return scaled token vectors plus the vectors of their positions, (batch, seq, dim)."""
     vectors = table(ids) * math.sqrt(table.embedding_dim)
-    return vectors + positions(vectors, start, ids.shape[1])
-
-
-def positions(vectors: Tensor, start: int, count: int) -> Tensor:
-    """Return the vectors of `count` positions from `start`, (count, dim)."""
-    places = torch.arange(start, start + count, device=vectors.device)
-    return sinusoidal_positions(places, vectors.shape[-1])
+    return vectors + sinusoidal_positions(places, table.embedding_dim)
