@@ -98,7 +98,7 @@ def test_pairs_without_different_trees_are_left_out(
     options = ["--differing", "false", "--both_directions", "false"]
     kind, work = prepared(tmp_path / "more", "--sources", f"[{path}]", *options)
     kind.build(work)
-    assert len(kind.kept) == 2
+    assert len(kind.kept) == 3  # only tree2 is read
     assert (kind.kept[:, 1] % 2 == 1).all()  # the second sentence is written
     with pytest.raises(RecipeError):
         prepared(tmp_path, "--sources", f"[{{path: {path}, beside: {{score: 3}}}}]")
@@ -133,7 +133,7 @@ def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
     rows.to_parquet(str(tmp_path / "pairs.parquet"))
     kind, work = prepared(tmp_path, "--sources", f"[{tmp_path / 'pairs.parquet'}]")
     kind.build(work)
-    assert len(kind.kept) == 2
+    assert len(kind.kept) == 3  # only tree2 is read
     given, work = prepared(tmp_path / "again", "--sources", "[]", datasets=[rows])
     given.build(work)
     assert np.array_equal(given.kept, kind.kept)
