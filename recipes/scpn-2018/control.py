@@ -14,7 +14,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from paraphrastic_hf import GenerationOptions, SentenceEncoder, SentenceParser, SyntacticParaphraser
+import numpy as np
+
+from paraphrastic_hf import (
+    GenerationOptions,
+    LanguageScorer,
+    SentenceEncoder,
+    SentenceParser,
+    SyntacticParaphraser,
+)
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.evaluation.syntax_control import (
     control_markdown,
@@ -22,6 +30,7 @@ from paraphrastic_hf.evaluation.syntax_control import (
     measure_paraphrases,
     template_match,
 )
+from paraphrastic_hf.generation.likelihood import perplexity_of
 from paraphrastic_hf.syntax.parse_tokens import checked_tree
 from paraphrastic_hf.syntax.parse_tree import template
 
@@ -48,6 +57,7 @@ def main() -> None:
         metavar="NAME=FILE",
         help="outputs of another system, one line per pair",
     )
+    parser.add_argument("--language-model", help="run of a language model, for perplexity")
     parser.add_argument("--most", type=int, help="measure only the first MOST pairs")
     parser.add_argument("--output", type=Path, help="Markdown file, beside which outputs are saved")
     given = parser.parse_args()
@@ -59,7 +69,8 @@ def main() -> None:
     sentence_parser = SentenceParser.from_pretrained(given.parser)
     paraphraser = SyntacticParaphraser.from_pretrained(given.model, generator=given.generator)
     how = GenerationOptions(beams=3, max_tokens=40)  # thesis
-    outputs: dict[str, list[str]] = {"source": sources}
+    scorer = given.language_model and LanguageScorer.from_pretrained(given.language_model)
+    outputs: dict[str, list[str]] = {"source": sources, "reference": references}
     systems: dict[str, dict[str, float]] = {}
 
     def write(trees, name):
@@ -72,6 +83,8 @@ def main() -> None:
         outputs["no template"] = paraphraser.canonicalise(sources, writing=how)
     elif paraphraser.writer.reads == "template":
         write([template(tree) for tree in wanted], "template")
+        if not paraphraser.writer.needs_template:
+            outputs["no template"] = paraphraser.canonicalise(sources, writing=how)
     else:
         write(wanted, "gold parse")
         if given.generator:
@@ -97,6 +110,10 @@ def main() -> None:
             "TED": mean_tree_distance(trees, wanted),
             **measure_paraphrases(texts, references, sources, encoder=encoder),
         }
+        if scorer is not None:
+            found = scorer.score(texts)
+            nats = -np.nansum(found.nats) / found.tokens.sum()
+            systems[name]["perplexity"] = float(perplexity_of(nats))
     table = control_markdown(systems)
     print(f"{len(rows)} pairs\n\n{table}")
     if given.output:

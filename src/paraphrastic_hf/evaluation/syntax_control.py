@@ -16,6 +16,7 @@ from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.metrics.matching import load_matching
 from paraphrastic_hf.syntax.parse_tree import Tree, same_template
 from paraphrastic_hf.syntax.tree_distance import tree_edit_distance
+from paraphrastic_hf.text.overlap import repeated_word
 
 Trees = Sequence[Tree | None]
 WORD = re.compile(r"[a-z0-9]+")
@@ -93,8 +94,9 @@ def measure_paraphrases(
     Returns:
         `BLEU` of the corpus, `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
         `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, and `METEOR` if nltk's data is installed. `change` is the
-        character edit distance from the source, divided by the length of the longer text. With an
-        encoder also `SIM` with the reference and `SIM source` with the source.
+        character edit distance from the source, divided by the length of the longer text.
+        `repeats` is the percentage of outputs that repeat a word (`repeated_word`). With an encoder
+        also `SIM` with the reference and `SIM source` with the source.
     """
     from rapidfuzz.distance import Levenshtein
 
@@ -121,6 +123,8 @@ def measure_paraphrases(
         for source, text in zip(sources, written, strict=True)
     ]
     found["change"] = 100 * float(np.mean(changes))
+    repeats = [bool(repeated_word(*pair)) for pair in zip(sources, written, strict=True)]
+    found["repeats"] = 100 * float(np.mean(repeats))
     if encoder is not None:
         vectors = encoder.encode(list(written), normalize_embeddings=True)
         for name, texts in (("SIM", references), ("SIM source", sources)):

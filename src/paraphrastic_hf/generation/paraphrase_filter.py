@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,9 +11,9 @@ from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.syntax.parse_tree import ROOT, Tree, read_tree, template
+from paraphrastic_hf.text.overlap import repeated_word
 
 NATS_WEIGHT = 0.1  # of a log-probability, beside a cosine
-WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 @dataclass(frozen=True)
@@ -46,20 +45,6 @@ class Paraphrase:
     def is_kept(self) -> bool:
         """Whether the paraphrase passed the filter."""
         return not self.remark
-
-
-def repeated_word(source: str, written: str) -> str:
-    """Return a word of four letters or more that is repeated in `written` only, or "".
-
-    Example:
-        >>> repeated_word("a brown teddy bear and toys", "a teddy bear is a teddy bear")
-        'teddy'
-        >>> repeated_word("red fish, blue fish", "a red fish and a blue fish")
-        ''
-    """
-    known, counts = (Counter(WORD.findall(text.lower())) for text in (source, written))
-    found = (word for word, count in counts.items() if count > max(1, known[word]))
-    return next(found, "")
 
 
 def ranked(found: Sequence[Paraphrase], source: str) -> list[Paraphrase]:

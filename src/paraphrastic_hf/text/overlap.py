@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from paraphrastic_hf.errors import RecipeError
 
 WORD = re.compile(r"\w+|[^\w\s]")
+LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def word_ngrams(text: str, n: int) -> list[tuple[str, ...]]:
@@ -54,3 +55,17 @@ def lemmatize(texts: Sequence[str]) -> list[str]:
     return [
         " ".join(simplemma.lemmatize(word, lang="en") for word in text.split()) for text in texts
     ]
+
+
+def repeated_word(source: str, written: str) -> str:
+    """Return a word of four letters or more that is repeated in `written` only, or "".
+
+    Example:
+        >>> repeated_word("a brown teddy bear and toys", "a teddy bear is a teddy bear")
+        'teddy'
+        >>> repeated_word("red fish, blue fish", "a red fish and a blue fish")
+        ''
+    """
+    known, counts = (Counter(LONG_WORD.findall(text.lower())) for text in (source, written))
+    found = (word for word, count in counts.items() if count > max(1, known[word]))
+    return next(found, "")

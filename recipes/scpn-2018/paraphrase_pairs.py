@@ -1,0 +1,82 @@
+"""Join translations there and back, people's paraphrases and moved phrases to training pairs.
+
+    paraphrase_pairs.py --lines lines.txt --trees trees.txt --back back.txt \\
+        --people FILE ... --output pairs.tsv
+
+TREES has the parse of each line, and BACK its translation to another language and back. A row has
+source, target and the target's template. Targets are lines: people wrote them. Sources are their
+back-translation, other people's paraphrases, and sentences with a moved phrase (`move_phrases.py`).
+Pairs need a cosine of 0.75 by `english`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from move_phrases import moved
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.pairs import read_pairs
+from paraphrastic_hf.syntax.parse_tokens import checked_tree
+from paraphrastic_hf.syntax.parse_tree import template
+from paraphrastic_hf.text.overlap import ngram_overlap
+
+LEAST_COSINE, MOST_OVERLAP = 0.75, 0.8  # the overlap of trigrams is of back-translations
+LEAST_WORDS, MOST_WORDS = 4, 25
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("lines", "trees", "back", "output"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--people", nargs="*", default=[], help="files of sentence pairs")
+    given = parser.parse_args()
+    lines, trees, back = (
+        path.read_text(encoding="utf-8").split("\n")[:-1]
+        for path in (given.lines, given.trees, given.back)
+    )
+    templates = {}
+    rows = []
+    for line, tree, other in zip(lines, trees, back, strict=True):
+        try:
+            templates[line.lower()] = str(template(checked_tree(tree)))
+        except DataError:  # no parse
+            continue
+        if ngram_overlap(line, other, 3) <= MOST_OVERLAP:
+            rows.append((other, line, templates[line.lower()]))
+        for first, second, *both in moved(line, tree):
+            rows += [(first, second, both[1]), (second, first, both[0])]
+    rows += people(given.people, templates)
+    rows = [row for row in dict.fromkeys(rows) if is_fit(*row[:2])]
+    cosines = SentenceEncoder.from_pretrained().similarity_pairwise(
+        [row[0] for row in rows], [row[1] for row in rows]
+    )
+    kept = [row for row, cosine in zip(rows, cosines, strict=True) if cosine >= LEAST_COSINE]
+    random.Random(1).shuffle(kept)
+    given.output.write_text("".join("\t".join(row) + "\n" for row in kept), encoding="utf-8")
+    print(f"{len(kept):,} pairs of {len(rows):,}")
+
+
+def people(files: list[str], templates: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    for file in files:
+        for pair in read_pairs(file):
+            for source, target in (pair, pair[::-1]):
+                if target.lower() in templates:
+                    yield source, target, templates[target.lower()]
+
+
+def is_fit(source: str, target: str) -> bool:
+    sizes = sorted((len(source.split()), len(target.split())))
+    return (
+        sizes[0] >= LEAST_WORDS
+        and sizes[1] <= min(MOST_WORDS, 2 * sizes[0])
+        and source.lower() != target.lower()
+    )
+
+
+if __name__ == "__main__":
+    main()
