@@ -3,10 +3,10 @@
     paraphrase_pairs.py --lines lines.txt --trees trees.txt --back back.txt \\
         --people FILE ... --output pairs.tsv
 
-TREES has the parse of each line, and BACK its translation to another language and back. A row has
-source, target and the target's template. Targets are lines: people wrote them. Sources are their
-back-translation, other people's paraphrases, and sentences with a moved phrase (`move_phrases.py`).
-Pairs need a cosine of 0.75 by `english`.
+TREES has the parse of each line, and BACK its translation to another language and back, or nothing.
+A row has source, target and the target's template. Targets are lines: people wrote them. Sources
+are their back-translation, other people's paraphrases, and sentences with a moved phrase
+(`move_phrases.py`). Pairs need a cosine of 0.75 by `english`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
             templates[line.lower()] = str(template(checked_tree(tree)))
         except DataError:  # no parse
             continue
-        if ngram_overlap(line, other, 3) <= MOST_OVERLAP:
+        if other and ngram_overlap(line, other, 3) <= MOST_OVERLAP:
             rows.append((other, line, templates[line.lower()]))
         for first, second, *both in moved(line, tree):
             rows += [(first, second, both[1]), (second, first, both[0])]
