@@ -49,6 +49,8 @@ Parser = Callable[[Sequence[str]], Sequence[Tree | ParsedLine | None]]
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
 PARAPHRASER = "paraphraser"  # packaged model
+FREQUENT = 20  # templates of `best` (thesis, 6.3.3)
+ADDED = frozenset(("(CC", "(ADVP", "(INTJ"))  # labels of phrases that a paraphrase adds
 
 
 class SyntacticParaphraser(HubMixin):
@@ -236,7 +238,9 @@ class SyntacticParaphraser(HubMixin):
             sentences: Sentences to paraphrase.
             count: Maximum number of paraphrases of a sentence, at least 1.
             templates: Templates in brackets. None means the 20 most frequent ones of the training
-                data and, if the model does not need a template, no template.
+                data without a conjunction, adverb or interjection at the top, because paraphrases
+                often add such a word. If the model does not need a template, None also means a
+                paraphrase without template.
             **options: As in `paraphrase`.
 
         Returns:
@@ -247,7 +251,7 @@ class SyntacticParaphraser(HubMixin):
             TypeError: `sentences` is not a list of strings.
             DataError: The templates do not fit the model, or a similarity requires an encoder.
         """
-        asked = self.top_templates() if templates is None else list(templates)
+        asked = self._steady_templates() if templates is None else list(templates)
         found = self.paraphrase(sentences, asked, **options)
         if templates is None and not self.writer.needs_template:
             free = self.paraphrase(sentences, **options)
@@ -279,6 +283,14 @@ class SyntacticParaphraser(HubMixin):
             DataError: A template is malformed, has an unknown label, or does not fit the models.
         """
         self._asked(templates)
+
+    def _steady_templates(self) -> list[str]:
+        kept = {
+            text: count
+            for text, count in self.templates.items()
+            if not ADDED.intersection(text.split())
+        }
+        return top_templates(kept, FREQUENT)
 
     def _asked_of(
         self, templates: Sequence[str] | Sequence[Sequence[str]] | None, count: int
