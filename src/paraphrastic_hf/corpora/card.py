@@ -66,7 +66,7 @@ rows = load_dataset("DIR", "{config}", split="{split}")
 """
 PRIVATE = """
 
-**Keep exports private:** no license stated for this corpus permits publishing all its texts."""
+**Keep exports private:** no stated license allows publishing all texts of this corpus."""
 
 
 def dataset_card(source: Source, counts: Counts) -> str:
