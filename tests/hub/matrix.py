@@ -328,10 +328,18 @@ def main() -> None:
     faults.append(["all", "", str(tried), str(failed)])
     write_page(
         "tests.hub.matrix",
-        markdown_table(["family", *COLUMNS], rows, "l" * 8),
+        markdown_table(["family", *COLUMNS], grouped(rows), "l" * 8),
         markdown_table(["fault", "result", "tried", "failures"], faults, "llrr"),
-        markdown_table(["model", *FRESH], fresh, "llll"),
+        markdown_table(["family", *FRESH], grouped(fresh), "llll"),
     )
+
+
+def grouped(rows: Sequence[list[str]]) -> list[list[str]]:
+    """Join the rows that differ only in the first cell."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, *results in rows:
+        names.setdefault((*results,), []).append(name)
+    return [[", ".join(of), *results] for results, of in names.items()]
 
 
 def write_page(module: str, *parts: Sequence[str]) -> None:

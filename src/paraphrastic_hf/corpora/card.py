@@ -30,11 +30,11 @@ TEMPLATE = """---
 
 {summary}
 
-Row type: {row_type}. Source: {section}.
+Row type: {row_type}. Used in: {section}.
 
 ## Load
 
-From the official files, with [paraphrastic_hf](https://pypi.org/project/paraphrastic-hf):
+With [paraphrastic_hf](https://pypi.org/project/paraphrastic-hf), from the official files in `DATA`:
 
 ```python
 from paraphrastic_hf import load_dataset
@@ -44,7 +44,7 @@ rows = load_dataset("{name}", "{config}", split="{split}", data_dir="DATA")
 
 {download}
 
-From an export (`paraphrastic data export {name} --output DIR`), loaded with `datasets` alone:
+With `datasets` alone, from an export (`paraphrastic data export {name} --output DIR`):
 
 ```python
 from datasets import load_dataset
@@ -66,7 +66,7 @@ rows = load_dataset("DIR", "{config}", split="{split}")
 """
 PRIVATE = """
 
-**Keep exports private:** no license stated for this corpus permits publishing all its texts."""
+**Keep exports private:** no stated license allows publishing all texts of this corpus."""
 
 
 def dataset_card(source: Source, counts: Counts) -> str:

@@ -202,7 +202,7 @@ def _aligned(
 
 def _about(section: Section) -> str:
     first = section.results[0]
-    return f"{first['summary']}. {first['unit']}."
+    return f"{first['summary']}. {first['unit'].replace(';', '.')}."
 
 
 def _remarks(section: Section) -> list[str]:

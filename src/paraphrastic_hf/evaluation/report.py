@@ -143,7 +143,7 @@ def _took(results: dict[str, Any]) -> str:
 def headline_table(results: dict[str, Any]) -> list[str]:
     """Return Markdown lines with the suite's description and its main and published figures."""
     headline = results["headline"]
-    about = literal(f"{results['summary']}. {results['unit']}.")
+    about = literal(f"{results['summary']}. {results['unit'].replace(';', '.')}.")
     systems = {bold(results["model"]): headline, **results["papers"]}
     table = [["system", *headline]]
     table += [[name, *_cells(values, headline)] for name, values in systems.items()]

@@ -158,7 +158,7 @@ def _paper(*scores: float, **others: float) -> dict[str, float]:
 
 
 PROBING = Suite(
-    "Probing of embeddings for properties of the sentence (5.7.2)",
+    "Properties of sentences, predicted from their embeddings (5.7.2)",
     "Accuracy x 100",
     TASKS,
     _headline,

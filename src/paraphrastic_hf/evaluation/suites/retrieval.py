@@ -230,7 +230,7 @@ def _paper(trained: float, zero_shot: float) -> dict[str, float]:
 
 
 TATOEBA = Suite(
-    "Tatoeba: the nearest of up to 1,000 sentences is the translation (5.13.2)",
+    "Tatoeba: whether the nearest of up to 1,000 sentences is the translation (5.13.2)",
     "Accuracy x 100",
     {"languages": JudgedTask(_tatoeba, _tatoeba_judged)},
     _tatoeba_headline,

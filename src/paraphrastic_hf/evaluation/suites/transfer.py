@@ -161,7 +161,7 @@ def _paper(*scores: float) -> dict[str, float]:
 
 
 TRANSFER = Suite(
-    "Transfer to classification on frozen embeddings, SentEval's tasks and protocol (4.9.2)",
+    "Classification on frozen embeddings, by SentEval's tasks and protocol (4.9.2)",
     "Accuracy x 100; MRPC F1: F1 x 100; SICK-R: Pearson r x 100",
     TASKS,
     _headline,

@@ -159,7 +159,7 @@ def _sts_headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 STS_METRICS = Suite(
-    "SIM, SimiLE, BLEU, chrF and METEOR as systems on STS 2012-2016 (7.2.1, Table 65)",
+    "SIM, SimiLE, BLEU, chrF and METEOR as similarities on STS 2012-2016 (7.2.1, Table 65)",
     "Pearson's r x 100, averaged over a year's datasets, then over the years",
     {"SimiLE": _semantic_on_sts, **{name: _matching_on_sts(name) for name in MATCHING}},
     _sts_headline,

@@ -80,7 +80,7 @@ def _paper(english: float, others: float) -> dict[str, float]:
 
 
 XNLI = Suite(
-    "XNLI: natural language inference learned in English, tested in other languages (5.13.2)",
+    "XNLI: entailment, learned in English and tested in other languages (5.13.2)",
     "Accuracy x 100, chance 33.3; ar, es, tr: their mean",
     {"XNLI dev": JudgedTask(_task, _judged)},
     _headline,
