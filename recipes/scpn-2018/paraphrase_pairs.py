@@ -1,12 +1,13 @@
 """Join translations there and back, people's paraphrases and moved phrases to training pairs.
 
     paraphrase_pairs.py --lines lines.txt --trees trees.txt --back back.txt \\
-        --people FILE ... --output pairs.tsv
+        --back-trees back-trees.txt --people FILE ... --output pairs.tsv
 
-TREES has the parse of each line, and BACK its translation to another language and back, or nothing.
-A row has source, target and the target's template. Targets are lines: people wrote them. Sources
-are their back-translation, other people's paraphrases, and sentences with a moved phrase
-(`move_phrases.py`). Pairs need a cosine of 0.75 by `english`.
+TREES and BACK_TREES have the parses of LINES and BACK. A line of BACK is a translation of the line to
+another language and back, or empty. A row has source, target and the target's template. Targets are
+lines: people wrote them. Sources are their back-translation, other people's paraphrases, and
+sentences with a moved phrase (`move_phrases.py`). Pairs need a cosine of 0.75 by `english` and
+different templates, or the model learns to ignore the template.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from move_phrases import moved
@@ -31,27 +33,27 @@ LEAST_WORDS, MOST_WORDS = 4, 25
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("lines", "trees", "back", "output"):
+    for name in ("lines", "trees", "back", "back-trees", "output"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--people", nargs="*", default=[], help="files of sentence pairs")
     given = parser.parse_args()
-    lines, trees, back = (
+    lines, trees, back, back_trees = (
         path.read_text(encoding="utf-8").split("\n")[:-1]
-        for path in (given.lines, given.trees, given.back)
+        for path in (given.lines, given.trees, given.back, given.back_trees)
     )
     templates = {}
-    rows = []
-    for line, tree, other in zip(lines, trees, back, strict=True):
-        try:
-            templates[line.lower()] = str(template(checked_tree(tree)))
-        except DataError:  # no parse
-            continue
-        if other and ngram_overlap(line, other, 3) <= MOST_OVERLAP:
-            rows.append((other, line, templates[line.lower()]))
+    for text, tree in zip([*lines, *back], [*trees, *back_trees], strict=True):
+        with suppress(DataError):  # no parse
+            templates[text.lower()] = str(template(checked_tree(tree)))
+    pairs = [
+        pair for pair in zip(back, lines, strict=True) if ngram_overlap(*pair, 3) <= MOST_OVERLAP
+    ]
+    pairs += people(given.people)
+    rows = [row for row in with_templates(pairs, templates) if is_fit(*row[:2])]
+    for line, tree in zip(lines, trees, strict=True):
         for first, second, *both in moved(line, tree):
             rows += [(first, second, both[1]), (second, first, both[0])]
-    rows += people(given.people, templates)
-    rows = [row for row in dict.fromkeys(rows) if is_fit(*row[:2])]
+    rows = list(dict.fromkeys(rows))
     cosines = SentenceEncoder.from_pretrained().similarity_pairwise(
         [row[0] for row in rows], [row[1] for row in rows]
     )
@@ -61,12 +63,22 @@ def main() -> None:
     print(f"{len(kept):,} pairs of {len(rows):,}")
 
 
-def people(files: list[str], templates: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+def people(files: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each pair of some files in both directions."""
     for file in files:
         for pair in read_pairs(file):
-            for source, target in (pair, pair[::-1]):
-                if target.lower() in templates:
-                    yield source, target, templates[target.lower()]
+            yield pair
+            yield pair[::-1]
+
+
+def with_templates(
+    pairs: list[tuple[str, str]], templates: dict[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the pairs with different templates, with the target's template."""
+    for source, target in pairs:
+        own, wanted = templates.get(source.lower()), templates.get(target.lower())
+        if own and wanted and own != wanted:
+            yield source, target, wanted
 
 
 def is_fit(source: str, target: str) -> bool:
