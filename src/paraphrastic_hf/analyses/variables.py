@@ -38,8 +38,7 @@ def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, floa
             raise DataError(f"{path} has results of {record['suite']}. Give the file probing.json")
         if model is not None and not is_identified(model, record.get("settings", {})):
             raise DataError(
-                f"{path} has the probes of another model, {record.get('model')}. Evaluate this "
-                "model with --suite probing"
+                f"{path} is of another model, {record.get('model')}. Evaluate this one again"
             )
         for row in record["rows"]:
             found.setdefault(row["group"], {})[row["name"]] = float(row["scores"]["accuracy"])

@@ -415,11 +415,7 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.data_amount import data_amount as analyze
 
     return analyze(
-        recipe,
-        arguments.output,
-        sizes=arguments.sizes,
-        orders=arguments.orders,
-        data_root=root,
+        recipe, arguments.output, sizes=arguments.sizes, orders=arguments.orders, data_root=root
     )
 
 
@@ -450,11 +446,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary as analyze
 
     return analyze(
-        recipe,
-        arguments.output,
-        most=arguments.most,
-        orders=arguments.lengths,
-        data_root=root,
+        recipe, arguments.output, most=arguments.most, orders=arguments.lengths, data_root=root
     )
 
 

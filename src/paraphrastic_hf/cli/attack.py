@@ -160,7 +160,6 @@ def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
-    """Write the paraphrases that changed a label, and all paraphrases as training examples."""
     from paraphrastic_hf.evaluation.adversarial import training_rows
 
     with open_output(str(folder / f"{name}.training.tsv")) as file:

@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
         remarks.tell()
         tell_if_empty(arguments.texts, count, "vector")
         if not count:
-            is_ours = isinstance(encoder, SentenceEncoder)  # whose dimension is known
+            is_ours = isinstance(encoder, SentenceEncoder)  # dimension known without a text
             write([], encoder.encode([]) if is_ours else np.empty((0, 0)))
     if count and arguments.output != "-":
         rows = f"{counted(count, 'vector')} of {counted(dimension, 'number')}"
@@ -136,7 +136,6 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
 
 
 def _reader(output: str) -> str:
-    """Return a Python expression that reads an output file or folder."""
     if output.endswith(".npy"):
         return f"numpy.load({output!r})"
     if output.endswith("/"):

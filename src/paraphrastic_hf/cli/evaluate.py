@@ -148,7 +148,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(results: dict[str, Any], arguments: argparse.Namespace, known: Collection[str]) -> None:
-    """Write the files of a suite's results. Print the main scores in the `known` languages."""
     from paraphrastic_hf.evaluation.registry import SUITES
     from paraphrastic_hf.evaluation.report import in_languages, summary, write_report
 

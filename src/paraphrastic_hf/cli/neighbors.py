@@ -54,9 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"--neighbors must be at least 1, got {arguments.neighbors}")
     queries = arguments.query
     if len(queries) > 1 and "-" in queries:
-        raise DataError(
-            "--query - reads all queries from standard input. Pass it alone, without other queries"
-        )
+        raise DataError("--query - reads queries from standard input. Pass it alone")
     if queries == ["-"]:
         if arguments.corpus == "-":
             raise DataError("The corpus and the queries cannot both come from standard input")

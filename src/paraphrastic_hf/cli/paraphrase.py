@@ -10,12 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.lines import (
-    check_inputs,
-    check_output,
-    open_output,
-    tell_if_empty,
-)
+from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, open_output, tell_if_empty
 from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
@@ -95,9 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.file, *(path for path in given if path))
     is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
     if is_steered == arguments.canonical:
-        raise DataError(
-            "Pass templates (--template, --templates top20 or --template-file) or --canonical"
-        )
+        raise DataError("Pass --template, --templates top20, --template-file or --canonical")
     if arguments.canonical:
         _refuse_beside_canonical(arguments)
     for name, lowest in (("overlap", 0), ("similarity", -1)):
@@ -132,10 +125,7 @@ def run(arguments: argparse.Namespace) -> None:
         for block in blocks:
             parses = None if trees is None else list(islice(trees, len(block)))
             if parses is not None and len(parses) < len(block):
-                raise DataError(
-                    f"{arguments.trees} ends before line {number + len(parses) + 1}. It must have "
-                    f"one tree per line of {arguments.file}"
-                )
+                raise DataError(f"{arguments.trees} has fewer lines than {arguments.file}")
             if arguments.canonical:
                 for text in paraphraser.canonicalise(block, writing=how.after(number)):
                     output.write(one_line(text) + "\n")
@@ -157,14 +147,9 @@ def run(arguments: argparse.Namespace) -> None:
             output.flush()
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
-            raise DataError(
-                f"{arguments.trees} continues after line {number}. It must have one tree per line "
-                f"of {arguments.file}"
-            )
+            raise DataError(f"{arguments.trees} has more lines than {arguments.file} ({number})")
         if without and without == number:
-            raise DataError(
-                f"{arguments.trees} contains no tree. Write it with `paraphrastic parse`"
-            )
+            raise DataError(f"{arguments.trees} has no tree. Write it with `paraphrastic parse`")
     tell_if_empty(arguments.file, number, "paraphrase")
 
 
@@ -178,8 +163,7 @@ def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
     ]
     if given:
         raise DataError(
-            f"--canonical writes one paraphrase per line and has no filter. Leave out "
-            f"{' and '.join(given)}"
+            f"--canonical has one output per line and no filter. Omit {' and '.join(given)}"
         )
 
 
@@ -191,10 +175,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
     if arguments.encoder != "none" and not arguments.canonical:
         encoder = SentenceEncoder.from_pretrained(arguments.encoder)
     return SyntacticParaphraser.from_pretrained(
-        arguments.model,
-        generator=arguments.generator,
-        parser=arguments.parser,
-        encoder=encoder,
+        arguments.model, generator=arguments.generator, parser=arguments.parser, encoder=encoder
     )
 
 
@@ -249,15 +230,13 @@ def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> li
     if arguments.draw is not None:
         if not 1 <= arguments.draw <= len(found):
             raise DataError(
-                f"--draw must be from 1 to the number of templates, {len(found)}, got "
-                f"{arguments.draw}"
+                f"--draw must be from 1 to {len(found)} (templates), got {arguments.draw}"
             )
         found = random.Random(arguments.seed).sample(found, arguments.draw)
     return found
 
 
 def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
-    """Read the trees of the lines. A malformed tree gives None."""
     if not arguments.trees:
         return None
 

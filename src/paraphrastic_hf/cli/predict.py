@@ -74,7 +74,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _lines(path: str, bad_lines: str) -> Iterator[list[PairLine]]:
-    """Yield the lines of a text file as `PairLine` rows with one text, in blocks."""
     check_inputs(path)
     for block in read_blocks(path, bad_lines=bad_lines):
         yield [PairLine(line, (line,)) for line in block]

@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.evaluate import add_test_options, chosen_tests
-from paraphrastic_hf.cli.shared.options import (
-    MODEL,
-    add_smaller_options,
-    smaller,
-)
+from paraphrastic_hf.cli.shared.options import MODEL, add_smaller_options, smaller
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import RecipeError, counted

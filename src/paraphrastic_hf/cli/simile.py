@@ -105,10 +105,7 @@ def add_scorer_arguments(
         ),
     )
     parser.add_argument(
-        "--alpha",
-        type=float,
-        default=0.25,
-        help="weight of the length penalty, 0 for none",
+        "--alpha", type=float, default=0.25, help="weight of the length penalty, 0 for none"
     )
     parser.add_argument(
         "--penalty",

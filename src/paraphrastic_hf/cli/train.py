@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 SPLITS = ("validation", "test")
-BESIDE = {  # options of `paraphrase`, by what a model reads beside a sentence
+BESIDE = {  # options of `paraphrase`, by the second input of a model (`template` in its config)
     "none": "--canonical",
     "template": "--templates top20",
     "parse": "--template-file parses.txt",

@@ -92,9 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
         from paraphrastic_hf.generation.any_translator import load_translator
 
         translate = load_translator(
-            arguments.model,
-            **languages,
-            trust_remote_code=arguments.trust_remote_code,
+            arguments.model, **languages, trust_remote_code=arguments.trust_remote_code
         )
 
     def write(lines: list[str], how: GenerationOptions) -> list[list[GeneratedText]]:

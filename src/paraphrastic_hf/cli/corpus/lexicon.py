@@ -92,18 +92,12 @@ def run(arguments: argparse.Namespace) -> None:
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
     from paraphrastic_hf.cli.shared.lines import check_output
     from paraphrastic_hf.io.files import output_file
-    from paraphrastic_hf.pipelines.statistics.lexicon import (
-        is_lexicon,
-        read_lexicon,
-        write_lexicon,
-    )
+    from paraphrastic_hf.pipelines.statistics.lexicon import is_lexicon, read_lexicon, write_lexicon
 
     kept = [path for path in arguments.corpus if is_lexicon(path)]
     if kept:
         if len(arguments.corpus) > 1 or arguments.output:
-            raise DataError(
-                f"{kept[0]} is a lexicon. Pass it alone, with --word and without --output"
-            )
+            raise DataError(f"{kept[0]} is a lexicon. Pass it alone with --word, without --output")
         _print(read_lexicon(kept[0]), arguments, f"in {kept[0]}")
         if folder is not None:
             _compare(None, [kept[0], *arguments.beside], folder)
@@ -166,11 +160,7 @@ def _compare(counts: PairCounts | None, lists: list[str], folder: Path) -> None:
     from paraphrastic_hf.corpora.load import find_source
     from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
     from paraphrastic_hf.io.markdown import markdown_table
-    from paraphrastic_hf.pipelines.statistics.lexicon import (
-        agreement,
-        listed_scores,
-        pmi_scores,
-    )
+    from paraphrastic_hf.pipelines.statistics.lexicon import agreement, listed_scores, pmi_scores
 
     place = corpus_folder(find_source("wordsim"), folder)
     rows = corpus_rows(place or folder, "wordsim", "simlex")

@@ -62,9 +62,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     if arguments.answers:
         if arguments.corpus or not arguments.output:
-            raise DataError(
-                "--answers requires --output with the folder of the sample, and no corpus"
-            )
+            raise DataError("--answers requires --output, the folder of the sample, and no corpus")
         _print_answers(arguments)
         return
     if not arguments.corpus:

@@ -92,12 +92,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps({path: _plain(each) for path, each in found.items()}, indent=2))
         return
-    lines = [_line(_name(path), each) for path, each in found.items()]
+    lines = [_line(Path(p).name.partition(".")[0] or p, each) for p, each in found.items()]
     print("\n".join(markdown_table(HEADER, [*lines, *map(list, THESIS)])))
-
-
-def _name(path: str) -> str:
-    return Path(path).name.partition(".")[0] or path
 
 
 def _line(name: str, found: Description) -> list[str]:

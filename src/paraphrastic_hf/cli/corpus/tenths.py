@@ -45,8 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     wrong = arguments.parts < 2 or (arguments.most is not None and arguments.most < 1)
     if wrong:
         raise DataError(
-            "--parts must be 2 or more and --most 1 or more, got "
-            f"{arguments.parts} and {arguments.most}"
+            f"--parts must be >= 2 and --most >= 1, got {arguments.parts} and {arguments.most}"
         )
     if Path(arguments.output).resolve() in {Path(path).resolve() for path in arguments.corpus}:
         raise DataError(f"{arguments.output} is both corpus and --output. Choose another --output")

@@ -112,7 +112,7 @@ def pair_blocks(
                 report.good += not pair.is_header
             elif bad_lines == "refuse":
                 raise DataError(
-                    f"{pair.place} is a row {pair.wrong}. Correct it or pass --bad-lines keep"
+                    f"{pair.place} is a row {pair.wrong}. Correct it, or pass --bad-lines keep"
                 )
             else:
                 report.add(pair.wrong, pair.place)
@@ -218,15 +218,11 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
         while not folder.exists():
             folder = folder.absolute().parent
     except OSError as error:  # such as a name that is too long
-        raise DataError(
-            f"Cannot write {path}: {error.strerror}. Choose another --output"
-        ) from error
+        raise DataError(f"Cannot write {path}: {error.strerror}. Use another --output") from error
     if not folder.is_dir():
         raise DataError(f"Cannot write {path}: {folder} is not a folder. Choose another --output")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise DataError(
-            f"Cannot write {path}: no permission to write in {folder}. Choose another --output"
-        )
+        raise DataError(f"Cannot write {path}: {folder} is read-only. Choose another --output")
 
 
 def holds_output(doing: str) -> Callable[[Run], Run]:
