@@ -91,8 +91,7 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
     """
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
-            f"{path} contains vectors as text, so --kind must be words or trigrams, got "
-            f"{choices.kind}"
+            f"{path} has vectors as text: --kind must be words or trigrams, got {choices.kind}"
         )
     entries, table = load_vectors(path, bad_rows=choices.bad_rows, progress=progress)
     row_of = {entry: row for row, entry in enumerate(entries)}

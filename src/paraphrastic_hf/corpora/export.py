@@ -105,7 +105,6 @@ def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
 
 
 def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
-    """Create the output folder, or check that it is an earlier export of this corpus."""
     folder = Path(output)
     if data_dir is not None:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()
@@ -120,20 +119,15 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
         raise DataError(f"Cannot write to {folder}: {error}") from error
     exported = _exported(folder)
     if exported and name not in exported:
-        raise DataError(
-            f"{folder} contains an export of {next(iter(exported))}. Choose another folder"
-        )
+        raise DataError(f"{folder} has an export of {next(iter(exported))}. Choose another folder")
     # a killed export leaves .part folders
     foreign = [path.name for path in folder.iterdir() if path.suffix != ".part"]
     if foreign and not exported:
-        raise DataError(
-            f"{folder} contains {foreign[0]}, so it is not an export. Choose another folder"
-        )
+        raise DataError(f"{folder} is not an export, since it has {foreign[0]}. Use another")
     return folder
 
 
 def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the row counts of an earlier export, by corpus, configuration and split."""
     try:
         found = read_json(folder / RECORD)
     except (OSError, ValueError):
@@ -175,9 +169,7 @@ def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
     if public and not find_source(name).may_share:
         raise DataError(f"The license of {name} does not allow publishing it. Push it as private")
     if name not in _exported(Path(folder)):
-        raise DataError(
-            f"{folder} is not an export of {name}. Write one with `paraphrastic data export {name}`"
-        )
+        raise DataError(f"{folder} is not an export. Write one: `paraphrastic data export {name}`")
 
 
 def exported_corpus(folder: str | Path) -> str | None:

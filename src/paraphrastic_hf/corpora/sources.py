@@ -35,7 +35,8 @@ class Source:
         folders: Possible names of the corpus's folder.
         files: Official files, downloaded if `data_dir` is None.
         by_hand: How to get the corpus if a program cannot download it.
-        only: Indices of the needed `files`, for configurations that do not need all.
+        only: Indices of the `files` that a configuration needs, by configuration. All files if the
+            configuration is missing here.
         notes: Reasons for differences from the published number of rows.
         title: Name of the corpus on its card.
         languages: Language codes. Unused for bitext, whose configurations name the languages.

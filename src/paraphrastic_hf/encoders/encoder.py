@@ -324,9 +324,7 @@ class SentenceEncoder(HubMixin):
             bad = [k for k, v in unknown.items() if k not in IGNORED_IF_NONE or v is not None]
             refuse_keywords(bad, SentenceEncoder.encode)
         if prompt is None and prompt_name is not None:
-            raise ValueError(
-                f"prompt_name {prompt_name!r} is not supported. Pass the text as `prompt`"
-            )
+            raise ValueError(f"prompt_name {prompt_name!r} is unknown. Pass its text as `prompt`")
         chosen: Any
         if not holds_arrow(texts):
             chosen = _listed(texts)
@@ -368,8 +366,8 @@ class SentenceEncoder(HubMixin):
     ) -> pa.FixedSizeListArray:
         """Return the embeddings of an Arrow column of texts as an Arrow column.
 
-        Averaging models read the UTF-8 bytes in C, without Python strings and torch. `encode`
-        returns the same numbers. Texts are read in blocks of 16,384, so memory grows only with the
+        Averaging models read the UTF-8 bytes in C, without Python strings and torch. The embeddings
+        equal those of `encode`. Texts are read in blocks of 16,384, so memory grows only with the
         output.
 
         Args:
@@ -518,9 +516,7 @@ class SentenceEncoder(HubMixin):
         """
         one, other = self._two_sides(first, second)
         if len(one) != len(other):
-            raise ValueError(
-                f"first and second must have equal length, got {len(one)} and {len(other)}"
-            )
+            raise ValueError(f"first and second differ in length: {len(one)} and {len(other)}")
         return _like(pairwise_cosine(one, other), first, second)
 
     @property
@@ -546,7 +542,6 @@ class SentenceEncoder(HubMixin):
         apart: bool,
         device: Any,
     ) -> np.ndarray:
-        """Return float32 embeddings, (texts, dim), from the fastest implementation available."""
         if holds_arrow(texts):
             vectors, _ = self._embed_column(
                 texts,  # type: ignore[arg-type]

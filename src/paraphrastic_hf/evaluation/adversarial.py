@@ -103,9 +103,7 @@ class AttackReport:
 
 
 def attack(
-    examples: Sequence[Example],
-    classify: Classify,
-    paraphrases: Sequence[Sequence[str]],
+    examples: Sequence[Example], classify: Classify, paraphrases: Sequence[Sequence[str]]
 ) -> list[Attack]:
     """Classify examples and their paraphrases.
 

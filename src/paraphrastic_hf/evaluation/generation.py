@@ -187,7 +187,6 @@ def generation_markdown(report: GenerationReport) -> str:
 def _matching(
     systems: Systems, references: Sequence[str], figures: dict[str, list[Figure]]
 ) -> dict[str, str]:
-    """Add chrF to `figures`. Return sacrebleu's signatures of BLEU and chrF."""
     from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
 
     bleu, chrf = BLEU(), CHRF()
@@ -215,6 +214,5 @@ def _judged(
 
 
 def _columns(found: Sequence[dict[str, float]], order: Sequence[str]) -> dict[str, list[float]]:
-    """Return one F1 per system for each bucket that occurs in the references."""
     known = [bucket for bucket in order if bucket in found[0]]  # equal for all systems
     return {bucket: [each[bucket] for each in found] for bucket in known}

@@ -101,12 +101,7 @@ def evaluate_pairs(
 
 
 def evaluate_own(
-    encoder: Any,
-    pairs: OwnPairs,
-    *,
-    name: str | None = None,
-    samples: int = 1000,
-    seed: int = 1,
+    encoder: Any, pairs: OwnPairs, *, name: str | None = None, samples: int = 1000, seed: int = 1
 ) -> Results:
     """Score an encoder on pairs that `read_own_pairs` has read."""
     suite = _suite(pairs, samples, seed)
@@ -153,10 +148,10 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
 def retrieval_scores(
     encode: Encode, first: Sequence[str], second: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Score retrieval: rank all second texts by cosine with each first text, whose answer is its
-    pair.
+    """Score retrieval of second texts by first texts.
 
-    A first text with several answers is one query. A query without known tokens finds nothing.
+    Each distinct first text is a query. Its answers are the second texts of its pairs. All second
+    texts are ranked by cosine. A query without known tokens finds nothing.
 
     Returns:
         Scores of each distinct query, (queries,), 0 to 1. `accuracy@1` and `accuracy@5`: whether an

@@ -178,7 +178,6 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
 
 
 def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
-    """Return the cached results of a task if they are for this model and data."""
     try:
         if path is None:
             return None

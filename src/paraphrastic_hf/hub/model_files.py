@@ -169,8 +169,7 @@ def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
         is_ours = rewrite_code(path.name, output / path.parent.relative_to(directory))
         if not is_ours and not WRITTEN.fullmatch(path.name):
             raise PublishError(
-                f"Nothing was uploaded: {path} is not code of this package. Remove it, or upload "
-                "it with --allow-code"
+                f"{path} is not code of this package. Remove it, or pass --allow-code"
             )
 
 
@@ -214,8 +213,7 @@ def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) ->
     named = ModelCard.load(card).data.license
     if named != license:
         raise PublishError(
-            f"The card names the license {named}, but the sources allow {license}. Change the "
-            "card, or use --license"
+            f"The card states {named}, the sources allow {license}. Change the card or --license"
         )
 
 
