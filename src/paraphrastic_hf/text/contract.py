@@ -60,6 +60,5 @@ def check_size(found: int, vocab_size: int, what: str) -> None:
     """
     if found + 2 < vocab_size:
         raise DataError(
-            f"vocab_size is {vocab_size}, but the text has only {counted(found, what)}. Use at "
-            f"most {found + 2}"
+            f"vocab_size {vocab_size} exceeds the text's {counted(found, what)}. Use {found + 2}"
         )

@@ -59,8 +59,7 @@ class MixedConfig(PreTrainedConfig):
         for part in parts:
             if part.get("model_type") not in known:
                 raise ValueError(
-                    f"parts must have a model_type among {', '.join(known)}, got "
-                    f"{part.get('model_type')!r}"
+                    f"parts: model_type {part.get('model_type')!r} is not in {', '.join(known)}"
                 )
         check_choices(self, combine=("add", "concatenate"))
         sizes = [part["hidden_size"] for part in parts]
@@ -134,10 +133,7 @@ class MixedModel(SentenceEncoderModel):
         ]
         states, embeddings = zip(*outputs, strict=True)
         if len({vectors.shape for vectors in states}) > 1 and self.config.combine == "add":
-            raise ValueError(
-                "Token vectors of different sizes cannot be added. Call the model with "
-                "pooled_only=True"
-            )
+            raise ValueError("Cannot add token vectors of different sizes. Set pooled_only=True")
         return self._combine(list(states)), self._combine(list(embeddings))
 
     def _inputs(
