@@ -102,7 +102,10 @@ def _read_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> 
             ]
             texts = [name for name, text in zip(names, is_text, strict=True) if text]
             first, second = _sides(path, names, texts)
-            _check_columns(path, names, columns)
+            for name in columns:
+                if name not in names:
+                    shown = ", ".join(names)
+                    raise DataError(f"{path} has no column {name!r}. Its columns are {shown}")
             wanted = [first, second, *columns]
             for batch in table.iter_batches(AT_A_TIME, columns=list(dict.fromkeys(wanted))):
                 lists = [batch.column(name).to_pylist() for name in wanted]
@@ -128,9 +131,3 @@ def _sides(path: Path, names: Sequence[str], texts: Sequence[str]) -> tuple[str,
             f"Its columns are {', '.join(names)}"
         )
     return texts[0], texts[1]
-
-
-def _check_columns(path: Path, names: Sequence[str], columns: Sequence[str]) -> None:
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise DataError(f"{path} has no column {missing[0]!r}. Its columns are {', '.join(names)}")

@@ -114,10 +114,7 @@ class EngineArguments:
     prefix: str = argument("", help="text prepended to every line, for T5")
     beams: int = argument(12, help="beam size", at_least=1, at_most=MOST_BEAMS)
     outputs: int = argument(
-        1,
-        help="number of translations per line, one row each",
-        at_least=1,
-        at_most=MOST_OUTPUTS,
+        1, help="number of translations per line, one row each", at_least=1, at_most=MOST_OUTPUTS
     )
     sample: bool = argument(False, help="sample tokens instead of beam search")
     top_p: float = argument(
@@ -220,9 +217,7 @@ class CorpusRecipe:
                 "the translation model, the languages of apertium, or the command",
             )
         if engine.kind == "command" and not split_command(engine.model or ""):
-            raise must_be(
-                "engine.model", engine.model, "a program with its arguments, every quote closed"
-            )
+            raise must_be("engine.model", engine.model, "a program and arguments, quotes closed")
         if engine.kind in PROGRAMS and engine.outputs != 1:
             raise must_be(
                 "engine.outputs",
@@ -259,7 +254,7 @@ class CorpusRecipe:
                 yield f"steps.{step.name}.{key}", name
 
     def excluded(self) -> Iterator[str]:
-        """Yield the paths that the steps `exclude` read."""
+        """Yield the paths of the files that the steps named `exclude` read."""
         for step in self._scoring_steps():
             if isinstance(step, Exclude):
                 yield from step.paths
@@ -307,9 +302,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
             "`paraphrastic train`"
         )
     if mapping["kind"] != CORPUS:
-        raise RecipeError(
-            f"{path} has kind {mapping['kind']}, not {CORPUS}. Use `paraphrastic train`"
-        )
+        raise RecipeError(f"{path} has kind {mapping['kind']}. Use `paraphrastic train`")
     for key, value in parse_overrides(overrides):
         set_key(CorpusRecipe, mapping, key, value)
     return corpus_recipe(mapping)

@@ -57,9 +57,7 @@ class CommandEngine:
     def _translate_block(self, lines: list[str], odd: list[str]) -> list[str]:
         answer = self._run(self.separator.join(lines) + "\n")
         if not answer and len(lines) > 1:
-            raise EngineError(
-                f"{self.command[0]} wrote nothing for {len(lines):,} lines. Check engine.model"
-            )
+            raise EngineError(f"{self.command[0]} wrote nothing for {len(lines):,} lines. Check it")
         texts = answer.removesuffix("\n").split(self.separator)
         if len(texts) == len(lines):
             return [self.clean(_BREAKS.sub(" ", text).strip()) for text in texts]

@@ -129,15 +129,11 @@ def _read_person(path: Path, rows: set[str]) -> dict[tuple[str, str], int]:
         if number == 1:
             names = cells
             if not {"row", *QUESTIONS} <= set(names):
-                raise DataError(
-                    f"{path}:1 must be a header with the columns row, {', '.join(QUESTIONS)}"
-                )
+                raise DataError(f"{path}:1 must have the columns row, {', '.join(QUESTIONS)}")
             continue
         answer = dict(zip(names, cells, strict=False))
         if answer["row"] not in rows:
-            raise DataError(
-                f"{path}:{number} rates row {answer['row'][:20]!r}, which is not in the sample"
-            )
+            raise DataError(f"{path}:{number} row {answer['row'][:20]!r} is not in the sample")
         for question in QUESTIONS:
             rating = answer.get(question, "").strip()
             if rating and rating not in map(str, RATINGS):

@@ -34,13 +34,9 @@ class Step:
         for name in ("at_least", "at_most"):
             bound = getattr(self, name)
             if bound is not None and not math.isfinite(bound):
-                raise RecipeError(
-                    f"{name} must be a finite number, got {bound}. Omit it for no bound"
-                )
+                raise RecipeError(f"{name} must be finite, got {bound}. Omit it for no bound")
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
-            raise RecipeError(
-                f"at_least {self.at_least:g} is above at_most {self.at_most:g}, so no row can pass"
-            )
+            raise RecipeError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
 
     @property
     def name(self) -> str:

@@ -75,8 +75,6 @@ def make_steps(items: Sequence[Any]) -> list[Step]:
             )
         step = make_step(str(name), settings)
         if any(step.name == other.name for other in steps):
-            raise RecipeError(
-                f"Two steps write the column {step.name}. Remove one, or give it another column"
-            )
+            raise RecipeError(f"Two steps write column {step.name}. Give one another column")
         steps.append(step)
     return steps

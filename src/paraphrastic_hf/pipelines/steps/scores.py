@@ -19,7 +19,7 @@ from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, Row, Step, column, sides
 
 AT_A_TIME = 1 << 12  # rows encoded at a time
-POOL = 1 << 11  # fewest recent rows among which neighbors are searched
+POOL = 1 << 11  # minimum number of recent rows among which neighbors are searched
 
 
 @lru_cache(maxsize=2)
@@ -136,8 +136,6 @@ class CrossLingualScore(ParaphraseScore):
 
 
 class _Recent:
-    """The latest sentences of a side, among which neighbors are searched."""
-
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.vectors: np.ndarray | None = None

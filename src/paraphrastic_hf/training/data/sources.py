@@ -203,7 +203,6 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
 def _open_source(
     source: SourceArguments, data_root: str | Path | None
 ) -> tuple[SourceArguments, Rows]:
-    """Return a source with languages filled in, and its rows."""
     languages = source.languages or ["en", "en"]
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None

@@ -104,8 +104,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         available = sum(vectors.shape[1] for vectors in of_teachers)
         if wanted > available:
             raise RecipeError(
-                f"The student has {wanted} dimensions, but its teachers have {available}. Lower "
-                f"model.hidden_size to {available}"
+                f"model.hidden_size must be at most the teachers' {available}, got {wanted}"
             )
         weights = [teacher.weight for teacher in self.recipe.teachers]
         return side_by_side(of_teachers, weights, wanted)

@@ -177,6 +177,5 @@ class DistillationObjective(Objective):
 
 
 def sentences_by_source(corpus: DistillationCorpus) -> Mapping[str, int]:
-    """Count the sentences of each source."""
     counts = np.bincount(corpus.source, minlength=len(corpus.names))
     return dict(zip(corpus.names, counts.tolist(), strict=True))

@@ -45,9 +45,7 @@ class TeacherArguments:
         [], help="languages that this teacher reads (default: data.teacher_languages)"
     )
     weight: float = argument(
-        1.0,
-        help="weight of this teacher in the average similarity of several teachers",
-        above=0,
+        1.0, help="weight of this teacher in the average similarity of several teachers", above=0
     )
     engine: str = argument(
         "torch",

@@ -116,9 +116,7 @@ class EncoderRecipe:
         "...}. They replace tokenizer and model",
     )
     combine: str = argument(
-        "concatenate",
-        help="combination of the vectors of `parts`",
-        choices=("concatenate", "add"),
+        "concatenate", help="combination of the vectors of `parts`", choices=("concatenate", "add")
     )
     training: OptimizationArguments = argument(OptimizationArguments(), help="objective")
     finish: FinishArguments = argument(
@@ -136,18 +134,11 @@ class EncoderRecipe:
             raise must_be("finish.dimension", dimension, "from 1 to model.hidden_size")
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
-            raise RecipeError(
-                f"start ({self.start}) and parts cannot be given together. Remove one of them"
-            )
+            raise RecipeError(f"start ({self.start}) excludes parts. Remove one of them")
         if not self.parts and self.combine != "concatenate":
-            raise RecipeError(
-                f"combine ({self.combine}) requires parts. Add parts, or remove combine"
-            )
+            raise RecipeError(f"combine {self.combine} requires parts. Add parts or remove combine")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError(
-                "tokenizer and model cannot be given together with parts. Move the two sections "
-                "into each part"
-            )
+            raise RecipeError("Move the sections tokenizer and model into each part, or omit parts")
 
     @property
     def encoders(self) -> list[EncoderArguments]:

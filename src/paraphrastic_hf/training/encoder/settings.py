@@ -122,7 +122,7 @@ def check_recipe(recipe: Any) -> None:
 
 
 def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:
-    """Raise RecipeError for a tokenizer without the marks that a model needs, or one of n-grams.
+    """Raise RecipeError if a tokenizer lacks the marks that a model needs, or has n-grams.
 
     Args:
         marks: Marks that the model needs: `end` or `both`.

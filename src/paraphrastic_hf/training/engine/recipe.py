@@ -207,8 +207,7 @@ class OptimizationArguments:
         ):
             if is_given and not is_owner:
                 raise RecipeError(
-                    f"training.{name} applies to training.optimizer {owner}, not to "
-                    f"{self.optimizer}. Remove training.{name}."
+                    f"training.{name} requires training.optimizer {owner}, not {self.optimizer}"
                 )
         if len(self.betas) != 2:
             raise must_be("training.betas", self.betas, "two numbers")
@@ -220,9 +219,9 @@ class OptimizationArguments:
             raise must_be(key, self.warmup_steps, "at least 1 (the papers use 4000)")
 
     def key_set_by_length(self) -> str | None:
-        """Return a key that prevents longer training, or None.
+        """Return the recipe key that prevents a finished run from being trained longer, if any.
 
-        With such a key, for example a linear schedule, a step depends on the length of the run.
+        With such a key, for example a linear schedule, each step depends on the length of the run.
         """
         return "training.schedule" if self.schedule == "linear" else None
 
@@ -273,7 +272,6 @@ class RunArguments:
 
 
 def seed_argument() -> Any:
-    """Return the field `seed` of a recipe."""
     return argument(1, help="random seed", at_least=0, below=2**32)
 
 
@@ -287,20 +285,16 @@ def refuse_keys_of_others(recipe: Any, owners: Mapping[str, Sequence[str]], of: 
     kind = attrgetter(of)(recipe)
     for key, kinds in sorted(owners.items()):
         if kind not in kinds and attrgetter(key)(recipe) not in (None, []):
-            raise RecipeError(
-                f"{key} applies to {of} {' and '.join(kinds)}, not to {kind}. Remove {key}."
-            )
+            raise RecipeError(f"{key} is for {of} {' and '.join(kinds)}, not {kind}. Remove it")
 
 
 def check_place(source: Any, name: str) -> None:
-    """Raise an error unless a source has either path or dataset, and no or two columns."""
+    """Raise an error unless a source has either a path or a dataset, and no or two `columns`."""
     if source.columns is not None and len(source.columns) != 2:
         raise must_be(f"data.sources: columns of {name}", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):
         found = "neither" if source.path is None else f"both ({source.path})"
-        raise RecipeError(
-            f"data.sources: each source must have either a path or a dataset, got {found}"
-        )
+        raise RecipeError(f"data.sources: each source must have a path or a dataset, got {found}")
 
 
 def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:

@@ -249,15 +249,13 @@ class GenerativeRecipe:
             LatentArguments(),
         ):
             raise RecipeError(
-                f"The model given as start ({self.start}) has its own tokenizer and sizes. Remove "
-                "the sections tokenizer and model"
+                f"start ({self.start}) has its own sizes. Remove the sections tokenizer and model"
             )
         if model.kind == "mgt":
             _check_mgt(model)
         elif model.translation_scorer:
             raise RecipeError(
-                "model.translation_scorer applies to model.kind mgt, not to bgt. Remove "
-                "model.translation_scorer"
+                "Remove model.translation_scorer: it requires model.kind mgt, not bgt"
             )
         written = (model.reconstructs, model.translates)
         if self.needs_both_sides and not any(of is None or len(of) == 2 for of in written):
@@ -298,7 +296,7 @@ class GenerativeRecipe:
 
     @property
     def needs_both_sides(self) -> str:
-        """Name of the first setting that needs the semantic vectors of both sides, or ''."""
+        """First setting that needs the semantic vectors of both sides. Empty if there is none."""
         found = "training.contrastive" if self.training.contrastive else ""
         is_both = self.run.development == "clean-and-bitext"
         return found or ("run.development clean-and-bitext" if is_both else "")

@@ -182,7 +182,6 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
         return logits[:, first - 1 :], targets, outputs["attention_mask"][:, first:].bool()
 
     def _lists(self, numbers: np.ndarray, step: int) -> CandidateLists:
-        """Return the candidates of pairs, from the cache if they are there."""
         lists = None if self.cache is None else self.cache.read(step)
         if lists is None or len(lists.counts) != len(numbers):
             sources, targets = self.pairs.lists(numbers)

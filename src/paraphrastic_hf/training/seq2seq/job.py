@@ -41,7 +41,7 @@ class Seq2SeqRun:
 
     Attributes:
         corpus: Corpus whose `sentences` are the tokenized texts that the model reads and writes.
-        templates: Template of each target, or None.
+        templates: Template of each target. None for models without templates.
         kept: Source and target of each training pair, as indices of `sentences`, (pairs, 2).
         held_out: Source and target of each held-out pair, as indices of `sentences`, (pairs, 2).
         start: Id of the token that the decoder begins with.
@@ -76,7 +76,6 @@ class Seq2SeqRun:
         return self._judged(model).score / 100
 
     def _judged(self, model: Any) -> Judged:
-        """Return cross-entropy in nats and number of target tokens of each held-out pair."""
         nats = nats_of_targets(
             model,
             self.corpus.sentences,

@@ -102,10 +102,7 @@ class Supervised:
         if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
             return encoder
         if isinstance(encoder, MixedModel):
-            raise RecipeError(
-                f"The model given as start ({recipe.start}) is a mixture of encoders, to which "
-                "parts cannot be added. Remove parts"
-            )
+            raise RecipeError(f"start ({recipe.start}) is a mixture of encoders. Remove parts")
         made = [
             build_encoder(part.model, part_tokenizer, self.data_root)
             for part, part_tokenizer in zip(recipe.parts, tokenizer.parts[1:], strict=True)

@@ -52,8 +52,7 @@ class TaskArguments:
         help="corpus with train, validation and test splits, such as {name: sst, config: binary}"
     )
     scores: list[int] | None = argument(
-        None,
-        help="relatedness: lowest and highest score, integers (default: [1, 5], as in SICK)",
+        None, help="relatedness: lowest and highest score, integers (default: [1, 5], as in SICK)"
     )
     tags: str | None = argument(
         None,

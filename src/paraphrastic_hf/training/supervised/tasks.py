@@ -113,8 +113,6 @@ class TextExamples:
 
 
 class _TextTask:
-    """Base of tasks on one or two texts."""
-
     columns: tuple[str, ...]
     gold: str
 
@@ -136,8 +134,7 @@ class _TextTask:
         missing = [split for split in SPLITS if split not in known]
         if missing:
             raise DataError(
-                f"{self.name} has no {' or '.join(missing)} split. Set task.dataset to another "
-                "corpus"
+                f"{self.name} has no {' or '.join(missing)} split. Choose another corpus"
             )
         self.tables = {
             split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
@@ -218,9 +215,7 @@ class Relatedness(_TextTask):
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
         pairs = read_own_pairs(path)
         if not pairs.scores:
-            raise DataError(
-                f"{path} has no column of scores. Each row must have two texts and a score"
-            )
+            raise DataError(f"{path} has no scores. Each row must have two texts and a score")
         for row in zip(pairs.first, pairs.second, pairs.scores, strict=True):
             yield dict(zip((*self.columns, self.gold), row, strict=True))
 
