@@ -102,7 +102,7 @@ class Interrupted(KeyboardInterrupt):
     """A run was interrupted and has saved a checkpoint.
 
     Args:
-        step: Steps so far.
+        step: Number of training steps done.
         signal: Signal number: SIGINT (Ctrl-C) or SIGTERM.
     """
 

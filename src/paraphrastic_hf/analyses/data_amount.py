@@ -40,7 +40,6 @@ def data_amount(
         folder: Output folder. The runs are stored in its subfolder `runs`.
         sizes: Numbers of pairs. None halves the number of all pairs until it is below ten, as in
             the thesis.
-        orders: One or both of `random` and `ordered`.
     """
     sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)

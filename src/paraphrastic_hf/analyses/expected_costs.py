@@ -23,7 +23,6 @@ class Costs:
 
     Attributes:
         trained_by: The cost that training minimizes, such as `simile`.
-        steps: The training step of each evaluation.
         by: The expected cost x 100 at each evaluation, by kind of cost.
     """
 

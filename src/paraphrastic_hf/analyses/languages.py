@@ -33,7 +33,7 @@ class Language:
     Attributes:
         pairs: Number of sentence pairs on which the overlap was measured.
         overlap: Share of the English pieces that also occur in the other language, 0 to 1.
-        score: The model's score.
+        score: The model's score, in any unit.
         distances: Distances to English, 0 to 1, by kind.
     """
 

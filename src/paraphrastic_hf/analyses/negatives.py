@@ -25,7 +25,6 @@ class Negative:
 
     Attributes:
         is_first: Whether the sentence is the first side of its pair.
-        text: The negative.
         cosine: Cosine between the sentence and the negative, -1 to 1.
         partner_cosine: Cosine between the sentence and its paraphrase, -1 to 1.
     """

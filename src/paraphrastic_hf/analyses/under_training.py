@@ -49,7 +49,6 @@ class Trained:
     Attributes:
         group: Group of the dataset, such as `2012`.
         rare: Percentage of the dataset's words seen fewer than 100 times in training.
-        pearson: The model's Pearson r x 100.
         deviation: `pearson` minus the 75th percentile of the task's systems.
     """
 

@@ -71,7 +71,6 @@ def variables(
         judge: Independently trained encoder with `similarity_pairwise`, for the cosines.
         texts: Distinct sentences in `language`.
         probes: Accuracies x 100 by encoder and task, from `read_probes`.
-        count: Maximum number of sources.
     """
     for what, value, least in (("count", count, 2), ("samples", samples, 0)):
         if value < least:

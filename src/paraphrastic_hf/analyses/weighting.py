@@ -108,7 +108,7 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
     Args:
         table: The trained table, (vocab, dim), of which only the shape is used.
         tokens: Tokens of the trained table.
-        start: The other model.
+        start: The averaging model to take vectors from.
     """
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:

@@ -111,12 +111,10 @@ RUNS = argument("runs", "folders that `paraphrastic train` wrote", nargs="+")
 RECIPE = argument("recipe", "recipe to train: a YAML file with a development set")
 MODEL_OR_RECIPE = argument(
     "model MODEL_OR_RECIPE",
-    "model directory or packaged model, or a recipe (.yaml) to train for each language",
+    "model directory or packaged model, or a recipe (.yaml) to train per language",
 )
 TEXT = argument(
-    "--text FILE",
-    "text files whose tokens are counted (default: the pairs of the model's recipe)",
-    nargs="+",
+    "--text FILE", "text files whose tokens are counted (default: pairs of the recipe)", nargs="+"
 )
 
 
@@ -129,19 +127,13 @@ TEXT = argument(
     argument("models", "one or more encoders", nargs="+"),
     argument("--query", "words, phrases or n-grams to find neighbors of", nargs="+", required=True),
     argument(
-        "--among FILE",
-        "file of words or phrases to search, one per line (default: the list in DATA/words)",
+        "--among FILE", "words or phrases to search, one per line (default: the list in DATA/words)"
     ),
     argument(
-        "--rows",
-        "search the rows of the model's own table instead; write _ for a space",
-        default=False,
-        action="store_true",
+        "--rows", "search the model's own table (_ is a space)", default=False, action="store_true"
     ),
     argument(
-        "--most",
-        "number of words or rows to search, from the start of the list (default: all)",
-        type=int,
+        "--most", "words or rows to search, from the start of the list (default: all)", type=int
     ),
     argument("--neighbors", "neighbors shown per query", default=7),
 )
@@ -231,7 +223,7 @@ def fit(arguments: argparse.Namespace) -> Analysis:
     MODEL,
     argument(
         "--sizes M",
-        "mini-batches per mega-batch (default: 1 20 40)",
+        "sizes in mini-batches (default: 1 20 40)",
         default=[1, 20, 40],
         nargs="+",
         type=int,
@@ -319,8 +311,7 @@ def gates(arguments: argparse.Namespace) -> Analysis:
     "--output analysis",
     MODEL,
     argument(
-        "--probes FILE",
-        "probing.json of `paraphrastic evaluate MODEL --suite probing` (default: none)",
+        "--probes FILE", "probing.json of `paraphrastic evaluate --suite probing` (default: none)"
     ),
     argument("--text FILE", "file of sentences, one per line (default: SICK's trial split)"),
     argument("--language CODE", "language to write", default="en"),
@@ -397,7 +388,7 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
     RECIPE,
     argument(
         "--sizes",
-        "numbers of training pairs (default: all pairs, then repeatedly half as many, down to 10)",
+        "numbers of training pairs (default: all, half, and so on to 10)",
         nargs="+",
         type=int,
     ),
@@ -465,9 +456,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         "recipe, DATA/train)",
     ),
     argument(
-        "--pairs",
-        "sentence pairs per language, at least 1 (has no effect on Tatoeba's sentences)",
-        default=10_000,
+        "--pairs", "pairs per language, at least 1 (not for Tatoeba's sentences)", default=10_000
     ),
     argument(
         "--apart",
@@ -477,15 +466,12 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         action="store_true",
     ),
     argument(
-        "--without CODE",
-        "languages to leave out, such as those of the training data",
-        default=[],
-        nargs="+",
+        "--without CODE", "languages to leave out, such as those of training", default=[], nargs="+"
     ),
     argument("--distances FILE", "TSV file of language distances, instead of URIEL's"),
     argument(
         "--threshold",
-        "share of common subwords, 0 to 1, above which the overlap is high",
+        "share of common subwords above which overlap is high, 0 to 1",
         default=0.3,
         type=float,
     ),

@@ -55,10 +55,7 @@ def configure(parser: Parser) -> None:
     )
     parser.flag("--normalize-embeddings", "scale the vectors to unit length")
     parser.option(
-        "--threads N",
-        "threads of tokenizers and averaging models, at least 1 (default: one per core)",
-        default=-1,
-        type=_threads,
+        "--threads N", "threads, at least 1 (default: one per core)", default=-1, type=_threads
     )
     add_bad_lines(parser)
     parser.flag("--quiet", "show no progress bar")

@@ -56,8 +56,7 @@ def configure(parser: Parser) -> None:
     )
     add_test_options(parser, "suites to run, listed below, or all")
     parser.option(
-        "--output DIR",
-        "folder for tables, plots and finished tasks (default: only print the main figures)",
+        "--output DIR", "folder for tables, plots and finished tasks (default: only print)"
     )
     parser.option("--name", "name of the model in the report (default: last part of its path)")
     add_json_option(parser, "an object per suite with headline, rows and settings")

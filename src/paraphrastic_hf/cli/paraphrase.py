@@ -55,14 +55,10 @@ def configure(parser: Parser) -> None:
     parser.option("--templates topN", "the N most frequent templates of training, such as top20")
     parser.option("--template-file FILE", "file of templates, one per line")
     parser.option(
-        "--draw",
-        "number of templates to draw at random, the same for all lines (thesis, 6.5.1: 10 of 20)",
-        type=int,
+        "--draw", "templates to draw at random for all lines (thesis: 10 of 20)", type=int
     )
     parser.flag("--canonical", "rewrite each line without a template (thesis, 4.6)")
-    parser.option(
-        "--generator MODEL", "parse generator: model that expands each template to a full parse"
-    )
+    parser.option("--generator MODEL", "parse generator, which expands templates to full parses")
     parser.option("--parser MODEL", "parser of the lines: model directory or Hub repository")
     parser.option("--trees FILE", "file of trees, one per line, instead of --parser")
     parser.option(

@@ -40,7 +40,7 @@ def configure(parser: Parser) -> None:
         "TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2); - for standard input",
     )
     parser.option(
-        "--output FILE", "TSV file: score or label, then the line (default: print)", default="-"
+        "--output FILE", "TSV file of score or label, then line (default: print)", default="-"
     )
     add_bad_lines(parser, "A line with a blank text scores nan. ")
 

@@ -45,8 +45,7 @@ def configure(parser: Parser) -> None:
     parser.option("directory DIR", "folder to publish, or the name of a packaged model or metric")
     parser.option("repository REPO", "repository on the Hub, such as me/my-model")
     parser.option(
-        "--dry-run OUT",
-        "write the files to this new folder instead of uploading them. Needs no token",
+        "--dry-run OUT", "write the files to a new folder instead of uploading. Needs no token"
     )
     parser.flag("--private", "create a private repository (default: public)")
     parser.option("--message", "commit message (default: states the kind of upload)")
@@ -73,8 +72,7 @@ def configure(parser: Parser) -> None:
         ),
     )
     of_model.add_argument(
-        "--license",
-        help="license of the weights, as named on the Hub (default: one that the sources allow)",
+        "--license", help="Hub name of the license (default: one that the sources allow)"
     )
     of_model.add_argument(
         "--summary", default="", metavar="TEXT", help="one or two sentences for the top of the card"
@@ -98,9 +96,7 @@ def configure(parser: Parser) -> None:
         "Averaging models only",
     )
     of_model.add_argument(
-        "--card",
-        metavar="FILE",
-        help="card to upload (default: generated from the training record)",
+        "--card", metavar="FILE", help="card to upload (default: made from the training record)"
     )
     of_model.add_argument(
         "--hide-paths",

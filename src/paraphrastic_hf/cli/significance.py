@@ -32,9 +32,7 @@ def configure(parser: Parser) -> None:
     parser.option("second MODEL_B", "encoder to compare with MODEL_A")
     add_test_options(parser, "suites of scored pairs, tatoeba, bucc or xnli")
     parser.option(
-        "--samples",
-        "random permutations for datasets of more than 20 examples, at least 1",
-        default=1000,
+        "--samples", "random permutations for more than 20 examples, 1 or more", default=1000
     )
     parser.option("--seed", "seed of the random draws, 0 or more", default=1)
     add_smaller_options(parser, "MODEL_B")

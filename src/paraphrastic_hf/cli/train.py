@@ -56,13 +56,9 @@ class _List(argparse.Action):
 
 
 def configure(parser: Parser) -> None:
-    parser.option(
-        "recipe", "recipe to train: a YAML file, or the name of a packaged recipe (--list)"
-    )
+    parser.option("recipe", "recipe to train: a YAML file, or a packaged recipe (--list)")
     parser.add_argument(
-        "--list",
-        action=_List,
-        help="print the packaged recipes with their training time in minutes on two cores",
+        "--list", action=_List, help="print packaged recipes with training minutes on two cores"
     )
     add_keys_option(parser, _load, more=source_fields)
     parser.option(

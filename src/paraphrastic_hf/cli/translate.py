@@ -41,9 +41,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option("--from CODE", "language of the lines, for NLLB, M2M100 and mBART", dest="source")
     parser.option(
-        "--prefix TEXT",
-        "text put before every line, for T5: 'translate English to German: '",
-        default="",
+        "--prefix TEXT", "prefix of every line, for T5: 'translate English to German: '", default=""
     )
     add_writing_options(parser)
     parser.option(
@@ -56,7 +54,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option(
         "--metric",
-        "similarity of two translations for --decode mbr (default: simile)",
+        "similarity of translations for --decode mbr (default: simile)",
         choices=UTILITIES,
     )
     parser.option(

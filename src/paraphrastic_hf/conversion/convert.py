@@ -52,7 +52,6 @@ def convert(
         output: Directory to write. An error leaves no partial directory.
         choices: Facts that the file does not contain.
         overwrite: Replace an earlier conversion in `output`.
-        progress: Show a progress bar while reading text.
 
     Raises:
         DataError: The file is damaged, has an unknown format, contains code, or needs a choice that

@@ -57,7 +57,6 @@ def convert_pieces(
 
     Args:
         path: The sentencepiece model, which must be Unigram.
-        row_of: Row of each piece.
         table: (rows, dim).
         keep_unknown: Give pieces without a row the vector of `UUUNKKK`, the release's unknown
             token, as `--zero-unk 0` does. Otherwise they get zeros.

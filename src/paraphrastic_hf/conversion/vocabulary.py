@@ -22,7 +22,6 @@ def arrange(
     """Return the tokens with ids from 2, and the embedding table in the order of ids.
 
     Args:
-        row_of: Row of each token.
         table: (rows, dim). Rows without a token are dropped.
 
     Returns:

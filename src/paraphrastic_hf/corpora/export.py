@@ -141,8 +141,6 @@ def push(
     """Upload an exported folder to a dataset repository on the Hub.
 
     Args:
-        folder: A folder that `export` wrote.
-        repository: Name of the repository, such as `me/sts`.
         public: Make the repository public instead of private.
         **options: `token`, `revision`, `message` and `pull_request` of `Destination`.
 

@@ -44,7 +44,6 @@ class PairFilter:
     Attributes:
         min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, chapter 7, footnote
             3).
-        max_score: Highest paraphrase score.
         max_overlap: Highest trigram overlap, 0 to 1. 0.2 for SIM's training data.
         min_words: Minimum number of words (split at white space) of each side. 5 for bitext
             (thesis, 5.6.2).
@@ -105,7 +104,6 @@ class Sieve:
     """Filter that counts the pairs it leaves out and can write them to a file.
 
     Args:
-        name: Name of the corpus, for the log.
         rejects: TSV file for the pairs left out. Its columns are both texts, the measure, the value
             and the allowed values. It appears once all pairs have been read. None writes no file.
 

@@ -23,8 +23,6 @@ class Folder:
     """Files of a corpus.
 
     Attributes:
-        name: Name of the corpus, for messages.
-        roots: Folders to search, in order.
         archives: Archives to search if the folders lack a file.
     """
 

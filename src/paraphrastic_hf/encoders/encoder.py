@@ -74,7 +74,6 @@ class CardData:
     It replaces the model card data of a `SentenceTransformer`.
 
     Attributes:
-        base_model: Name of the encoder.
         metrics: Latest scores of each evaluator, by evaluator name.
     """
 

@@ -20,7 +20,6 @@ class SavedModel(HubMixin):
     """Base class that pairs a torch model with its tokenizer, to load and save them together.
 
     Attributes:
-        layout: Files in the model directory.
         noun: Kind of model, for messages.
     """
 

@@ -93,7 +93,6 @@ def judge(
     """Score the outputs of systems, with p-values against the first system.
 
     Args:
-        scorer: Scorer for SIM and SimiLE.
         counted: Text from which word frequencies are counted, such as the training text. None uses
             the references, as in Table 70.
         tag: Function from sentences, as lists of words, to tags. Needed for F1 by part of speech.
@@ -101,7 +100,6 @@ def judge(
             any model that `SimileScorer` takes. They should not have been used in training.
         samples: Number of random permutations in the paired permutation test if there are more than
             20 segments, 1 or more.
-        seed: Seed of the permutations, 0 or more.
 
     Example:
         >>> texts = ["the cat sat on the mat"] * 6

@@ -49,7 +49,6 @@ class OwnPairs(ScoredPairs):
 
     Attributes:
         group: Kind of the pairs, a key of `NOTES`. Retrieval pairs have no scores.
-        taken: Description of the columns that were read.
     """
 
     taken: str = ""

@@ -50,7 +50,6 @@ class Section:
 
     Attributes:
         results: The results of each model, from `evaluate`.
-        columns: The names of all figures.
         rows: Name of each system, its figures (NaN if missing), and whether it is a published
             system.
     """

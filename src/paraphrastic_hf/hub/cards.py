@@ -155,7 +155,6 @@ def model_card(
     Args:
         data_root: Data folder with the training text and its lists, such as `train/SOURCES.tsv`.
         evaluation: Folder written by `paraphrastic evaluate --output`.
-        command: Training command.
         summary: One or two sentences about the model.
         languages: Language codes (default: languages of the recipe, else English).
         license: License of the weights, as named on the Hub.

@@ -31,7 +31,6 @@ class SourceLicense:
     """License of one source of a model.
 
     Attributes:
-        name: Name on the card.
         license: License as stated by the authors, the registry or the user.
         release: `open`, `share-alike`, `non-commercial`, `no-derivatives` or `unstated`.
         packaged: Name of the packaged model, if the source is a packaged model.

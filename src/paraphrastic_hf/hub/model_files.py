@@ -72,7 +72,6 @@ class ModelDetails:
         datasets: Hub names of the training data.
         copies: Formats of copies beside the model, `model2vec` or `onnx`, each in a folder of its
             own.
-        card: Card to upload instead of the generated card.
         hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
             By default absolute paths are rejected.
         allow_code: Upload Python files unchanged. By default, files of this package are regenerated

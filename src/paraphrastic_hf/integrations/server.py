@@ -34,8 +34,7 @@ class Answers:
     """Answers of an encoder to requests, without HTTP.
 
     Args:
-        encoder: Encoder of all requests.
-        registry: Registry of its metrics.
+        registry: Prometheus registry of the server's metrics.
     """
 
     def __init__(self, encoder: SentenceEncoder, registry: CollectorRegistry) -> None:

@@ -162,7 +162,6 @@ def table_rows(
     """Yield the rows of an unquoted table. Empty lines are skipped.
 
     Args:
-        columns: Minimum number of columns in a row.
         header: Expected start of the first line, which is then not a row. None for no header.
     """
     for number, line in text_lines(path):

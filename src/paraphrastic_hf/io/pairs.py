@@ -140,7 +140,6 @@ class Layout(NamedTuple):
 
     Attributes:
         names: Column names from the header, or numbers from 1 without a header.
-        has_header: Whether the first row is a header.
         taken: Indices of the wanted columns: the texts, then the other columns.
         value: Column of the score or label, if wanted and found.
         more: Number of additional columns that a row may have.

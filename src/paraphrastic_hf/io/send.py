@@ -118,7 +118,6 @@ class Destination:
         must_be_private: Reject an existing public repository.
         token: Access token. None uses the token of `hf auth login` or HF_TOKEN.
         revision: Branch, created if missing. None means the main branch.
-        message: Commit message.
         pull_request: Open a pull request instead of committing directly.
         sdk: SDK of a Space, such as `gradio`.
     """

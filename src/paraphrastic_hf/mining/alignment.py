@@ -107,7 +107,7 @@ def align_vectors(
 
     Args:
         source: Unit vectors, (sentences - size + 1, dim), of all blocks of 1, 2, ... sentences.
-        target: The same for the translation.
+        target: Unit vectors of the blocks of the translation, in the form of `source`.
         skip_cost: As in `align`.
         max_sentences: As in `align`.
     """

@@ -280,7 +280,6 @@ def best_of_each(
     Args:
         own_mean: Mean cosine of each sentence with its neighbors, (sentences,).
         other_mean: Mean cosine of each sentence of the other side with its neighbors, (others,).
-        score: One of `SCORES`.
 
     Returns:
         Pairs in sentence order, with the sentences as sources.

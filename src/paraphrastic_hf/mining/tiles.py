@@ -50,7 +50,6 @@ class RunningTopK:
             rows: Rows that have a new score, without duplicates, (changed,).
             place: Index into `rows` for each score, in any order, (new,).
             column: Column of each score, (new,).
-            scores: The scores, (new,).
         """
         keep = self.scores.shape[1]
         order = np.lexsort((column, place))

@@ -63,8 +63,6 @@ class Made:
     """Result of making a corpus.
 
     Attributes:
-        rows: Number of rows of the corpus.
-        read: Number of pairs read from the sources.
         seconds: Duration of the call that completed the corpus.
         origins: Name, license and number of rows of each source.
         unfinished: Number of incomplete tasks, whose jobs are still running.

@@ -23,7 +23,6 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
         path: A folder that `paraphrastic corpus make` or `Dataset.save_to_disk` wrote, a folder of
             parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The texts are the
             columns `reference` and `translation`, or else two columns found by `find_layout`.
-        columns: Further columns to read.
 
     Yields:
         Blocks of rows with `reference`, `translation` and `columns`. Values from a TSV file are

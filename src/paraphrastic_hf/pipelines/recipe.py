@@ -87,7 +87,7 @@ class CorpusData:
     reference: str = argument("en", help="language of the corpus")
     max_bad_rows: float = argument(
         MAX_BAD_ROWS,
-        help="maximum share of malformed rows in a source. They are skipped",
+        help="maximum share of malformed rows, which are skipped",
         at_least=0,
         at_most=1,
     )
@@ -125,9 +125,7 @@ class EngineArguments:
         at_most=1,
     )
     temperature: float = argument(
-        1.0,
-        help="with engine.sample: softmax temperature. Lower values prefer likelier tokens",
-        above=0,
+        1.0, help="with engine.sample: softmax temperature (lower: likelier tokens)", above=0
     )
     length_penalty: float = argument(
         1.0, help="exponent of the length by which a beam's log probability is divided"
@@ -165,18 +163,13 @@ class MakeArguments:
         choices=("local", "slurm", "ray"),
     )
     tasks: int = argument(
-        16,
-        help="number of tasks. Do not change it when you continue an interrupted corpus",
-        at_least=1,
-        at_most=10_000,
+        16, help="number of tasks, fixed once a corpus is started", at_least=1, at_most=10_000
     )
     workers: int = argument(1, help="number of tasks run in parallel", at_least=1)
     block: int = argument(2000, help="number of rows that a step processes at a time", at_least=1)
     attempts: int = argument(3, help="with local: maximum number of attempts at a task", at_least=1)
     patience: float = argument(
-        1800.0,
-        help="with local: seconds without a finished block before a worker is killed",
-        above=0,
+        1800.0, help="local: seconds without a finished block until a worker is killed", above=0
     )
     memory: float = argument(4.0, help="with slurm, ray: memory per worker, in GB", above=0)
     cpus: int = argument(1, help="with slurm, ray: processors per worker", at_least=1)
@@ -195,9 +188,7 @@ class CorpusRecipe:
     data: CorpusData = argument(CorpusData(), help="sources of sentence pairs")
     engine: EngineArguments = argument(EngineArguments(), help="translation engine")
     steps: list[dict[str, Any]] = argument(
-        [],
-        help="steps in order, such as [translate, {overlap: {at_most: 0.2}}]; `translate` runs "
-        "the engine",
+        [], help="steps in order, such as [translate, {overlap: {at_most: 0.2}}]"
     )
     make: MakeArguments = argument(MakeArguments(), help="executor and division of the work")
     seed: int = seed_argument()
@@ -212,9 +203,7 @@ class CorpusRecipe:
             raise must_be("steps", self.steps, "a list with `translate` at most once")
         if self.is_bitext and engine.model is None:
             raise must_be(
-                "engine.model",
-                engine.model,
-                "the translation model, the languages of apertium, or the command",
+                "engine.model", engine.model, "a model, the languages of apertium, or a command"
             )
         if engine.kind == "command" and not split_command(engine.model or ""):
             raise must_be("engine.model", engine.model, "a program and arguments, quotes closed")

@@ -34,34 +34,25 @@ examples:
 def configure(parser: Parser) -> None:
     parser.option(
         "corpus",
-        "corpora: folders of `corpus make`, parquet or TSV files, or a lexicon file, with --word",
+        "corpora: folders of `corpus make`, parquet, TSV, or a lexicon with --word",
         nargs="+",
     )
     parser.option(
-        "--output FILE", "lexicon file to write: parquet if its name ends in .parquet, else TSV"
+        "--output FILE", "lexicon to write: parquet if its name ends in .parquet, else TSV"
     )
     parser.option(
-        "--word WORD",
-        "print the paraphrases of this word. May be repeated",
-        default=[],
-        action="append",
+        "--word WORD", "print paraphrases of this word. Repeatable", default=[], action="append"
     )
     parser.option("--count", "paraphrases printed per word", default=10)
     parser.option(
-        "--min-count",
-        "minimum number of sentence pairs that contain both words (default: 10, as in the thesis)",
-        default=10,
+        "--min-count", "minimum count of sentence pairs with both words (default: 10)", default=10
     )
     parser.option(
-        "--max-words",
-        "maximum sentence length in words, 0 for no limit (default: 30, as in the thesis)",
-        default=30,
+        "--max-words", "maximum words per sentence, 0 for no limit (default: 30)", default=30
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
-    which.add_argument(
-        "--encoder", metavar="MODEL", help="encoder that computes the paraphrase scores"
-    )
+    which.add_argument("--encoder", metavar="MODEL", help="encoder for paraphrase scores")
     parser.option(
         "--min-score",
         "smallest paraphrase score, -1 to 1, with --score or --encoder (default: 0.35, as in "

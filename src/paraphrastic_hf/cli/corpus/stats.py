@@ -44,7 +44,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option(
         "--sample ROWS",
-        "rows of the random sample, 0 for all (default: %(default)s, as in the thesis)",
+        "rows to sample, 0 for all (default: %(default)s, as in the thesis)",
         default=SAMPLE,
     )
     parser.option("--seed", "seed of the sample", default=1)
@@ -54,7 +54,7 @@ def configure(parser: Parser) -> None:
         "--encoder",
         default="english",
         metavar="MODEL",
-        help="encoder that computes the paraphrase scores if --score is not given",
+        help="encoder for paraphrase scores, unless --score is given",
     )
     idf = parser.add_mutually_exclusive_group()
     idf.add_argument("--idf", metavar="FILE", help="text for IDF, one document per line")

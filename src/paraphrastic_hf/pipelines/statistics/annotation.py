@@ -77,7 +77,6 @@ def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[
     """Return the ratings by bin, and the agreement of the raters.
 
     Args:
-        folder: Folder that `write_sample` wrote.
         files: One file of answers per rater: either the file that the HTML rating page saved, or a
             filled-in `rows.tsv`. A question may be left blank.
 

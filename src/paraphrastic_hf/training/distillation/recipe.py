@@ -60,15 +60,10 @@ class TeacherArguments:
         choices=PRECISIONS,
     )
     vectors: str | None = argument(
-        None,
-        help="folder that caches the teacher's vectors for later runs on the same text (default: "
-        "the run folder)",
+        None, help="folder that caches the teacher's vectors (default: the run folder)"
     )
     max_length: int = argument(
-        128,
-        help="maximum number of tokens per text. Longer texts are truncated (no effect with engine "
-        "python)",
-        at_least=3,
+        128, help="maximum tokens per text. Longer texts are cut (not by engine python)", at_least=3
     )
     prompt: str | None = argument(
         None,
@@ -101,16 +96,14 @@ class DistillationTraining(OptimizationArguments):
         at_least=0,
     )
     margin: float = argument(
-        0.4, help="margin of the hinge loss, in cosine units", at_least=0, at_most=2
+        0.4, help="margin of the hinge, in cosine units", at_least=0, at_most=2
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DistillationRecipe(EncoderRecipe):
     kind: str = argument(
-        "distillation",
-        help="kind of training: sentence encoder, on vectors of teachers",
-        choices=("distillation",),
+        "distillation", help="kind of training: encoder from teachers", choices=("distillation",)
     )
     data: LearnedSentences = argument(LearnedSentences(), help="training data")
     teachers: list[TeacherArguments] = argument(

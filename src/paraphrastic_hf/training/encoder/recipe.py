@@ -43,17 +43,13 @@ class FinishArguments:
         at_most=0.5,
     )
     sample: int = argument(
-        60_000,
-        help="number of training sentences from which the principal axes are computed",
-        at_least=1,
+        60_000, help="number of training sentences for the principal axes", at_least=1
     )
     dimension: int | None = argument(
         None, help="number of leading principal axes to keep (default: all)", at_least=1
     )
     nested_dimensions: bool = argument(
-        False,
-        help="reorder the dimensions so that every prefix of an embedding is a good shorter "
-        "embedding",
+        False, help="reorder the dimensions so that every prefix is a good embedding"
     )
     drop_apart: bool = argument(
         False, help="remove the pieces of the languages in tokenizer.apart from the saved model"
