@@ -50,8 +50,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
-            "Negatives require 2 or more pairs and a batch_size of 2 or more, got "
-            f"{len(pairs)} and {batch_size}"
+            f"pairs and batch_size must be at least 2, got {len(pairs)} and {batch_size}"
         )
     positive: list[np.ndarray] = []
     negative: list[np.ndarray] = []

@@ -486,8 +486,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
     if arguments.overrides and not is_recipe:
         raise RecipeError(
-            f"Unknown option {arguments.overrides[0]}. Keys can be set only for a recipe (.yaml), "
-            f"got {arguments.model}"
+            f"Unknown option {arguments.overrides[0]}. Only a recipe (.yaml) has keys to set"
         )
     if arguments.pairs < 1:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
@@ -586,7 +585,6 @@ def _training_pairs(model: str, root: str, fix: str) -> Iterator[tuple[str, str]
         raise DataError(f"Cannot read the training text of {model} ({error}). {fix}") from error
     if sources is None:
         raise DataError(
-            f"{model} was not trained with a recipe of kind contrastive, so its training pairs "
-            f"cannot be read. {fix}"
+            f"{model} has no recipe of kind contrastive, and thus no training pairs. {fix}"
         )
     return (pair for source in sources for pair in source.pairs)

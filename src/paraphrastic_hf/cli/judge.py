@@ -66,8 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if len(arguments.references) > 1:
         raise DataError(
-            f"judge takes one file of references, got {len(arguments.references)}. For several, "
-            "use `paraphrastic simile`"
+            "judge takes one file of references. For several, use `paraphrastic simile`"
         )
     scorer, references, systems = scorer_and_systems(arguments)
     tag = None

@@ -213,10 +213,7 @@ def _encoder(
 ) -> tuple[TableConfig, State]:
     if not arrays:
         if settings.pool != "mean":
-            raise DataError(
-                f"{path} pools its token vectors by {settings.pool}. Only mean pooling can be "
-                "converted"
-            )
+            raise DataError(f"{path} pools by {settings.pool}. Only mean pooling can be converted")
         return AveragingConfig(vocab_size=len(table), hidden_size=table.shape[1]), {}
     wanted = {f"lstm.{name}{end}" for name in LSTM_ARRAYS for end in ("", "_reverse")}
     if arrays.keys() != wanted:

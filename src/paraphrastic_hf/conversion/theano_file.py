@@ -133,8 +133,7 @@ def read_theano(path: str | Path) -> TheanoFile:
             values = _Unpickler(file, encoding="latin-1").load()
     except Exception as error:  # a damaged pickle raises many kinds
         raise DataError(
-            f"Cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give the complete, "
-            "unpacked release"
+            f"Cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give a whole release"
         ) from error
     if not isinstance(values, list) or not values:
         raise DataError(

@@ -878,10 +878,7 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
     if isinstance(texts, (bytes, Mapping, set, frozenset)) or not isinstance(texts, Iterable):
         raise TypeError(f"Texts must be a string or a list of strings, got {type(texts).__name__}")
     if getattr(texts, "ndim", 1) != 1:
-        raise TypeError(
-            f"Texts must be one-dimensional, got {type(texts).__name__} with "
-            f"{getattr(texts, 'ndim', None)} dimensions"
-        )
+        raise TypeError(f"Texts must have one dimension, got {getattr(texts, 'ndim', None)}")
     return texts
 
 

@@ -86,8 +86,7 @@ def run_suite(
     """Score an encoder on a `Suite` object. The arguments are documented at `evaluate`."""
     if isinstance(encoder, (str, Path)):
         raise TypeError(
-            "`evaluate` takes an encoder, not a name. Load it with "
-            f"SentenceEncoder.from_pretrained({str(encoder)!r})"
+            f"`evaluate` takes an encoder: SentenceEncoder.from_pretrained({str(encoder)!r})"
         )
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):

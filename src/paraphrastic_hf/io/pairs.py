@@ -271,8 +271,7 @@ def _find_texts(
         if len(found) >= 2:
             return found[:2]
     raise DataError(
-        f"{name} has fewer than two columns that look like text (columns: {_shown(names)}). "
-        "Select the two with `columns`"
+        f"{name} has fewer than two columns of text ({_shown(names)}). Name them in `columns`"
     )
 
 
@@ -767,8 +766,7 @@ def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
         dataset = datasets.load_from_disk(str(path))
     except Exception as error:
         raise DataError(
-            f"{path} is not a saved dataset ({error}). Use a folder written by save_to_disk, or a "
-            "folder of parquet files"
+            f"{path} is not a saved dataset ({error}). Use save_to_disk, or parquet files"
         ) from error
     if isinstance(dataset, datasets.DatasetDict):
         raise DataError(f"{path} has splits {', '.join(dataset)}. Name one: {path / 'train'}")

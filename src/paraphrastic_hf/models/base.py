@@ -263,7 +263,7 @@ class SentenceEncoderModel(ParaphrasticModel):
             attention_mask = torch.ones_like(input_ids)
         if input_ids.shape != attention_mask.shape:
             raise ValueError(
-                f"attention_mask {[*attention_mask.shape]} must match ids {[*input_ids.shape]}"
+                f"attention_mask {[*attention_mask.shape]} must fit input_ids {[*input_ids.shape]}"
             )
         input_ids = input_ids.long().masked_fill(attention_mask == 0, 0)
         if pooled_only:

@@ -291,6 +291,5 @@ def _read_record(folder: Path, stamp: Stamp) -> Made:
         return Made(found["rows"], found["read"], found["seconds"], steps, origins)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"{folder / RECORD} is damaged ({error}). Make the corpus again with --overwrite, or "
-            "choose another --output"
+            f"{folder / RECORD} is damaged ({error}). Make the corpus again with --overwrite"
         ) from error

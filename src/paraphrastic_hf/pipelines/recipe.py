@@ -208,16 +208,12 @@ class CorpusRecipe:
         if engine.kind == "command" and not split_command(engine.model or ""):
             raise must_be("engine.model", engine.model, "a program and arguments, quotes closed")
         if engine.kind in PROGRAMS and engine.outputs != 1:
-            raise must_be(
-                "engine.outputs",
-                engine.outputs,
-                f"1 for engine.kind {engine.kind}, which gives one translation per line",
-            )
+            raise must_be("engine.outputs", engine.outputs, f"1 for engine.kind {engine.kind}")
         if not engine.sample and engine.outputs > engine.beams:
             raise must_be(
                 "engine.outputs",
                 engine.outputs,
-                f"at most engine.beams ({engine.beams}), unless engine.sample is true",
+                f"at most engine.beams, {engine.beams}, without sampling",
             )
         if make.executor == "slurm" and make.partition is None:
             raise must_be("make.partition", make.partition, "given with make.executor slurm")
@@ -286,10 +282,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
     """Read a recipe that makes a corpus. `overrides` alternates `--key` and values."""
     mapping = read_mapping(find_recipe(path))
     if "kind" not in mapping:
-        raise RecipeError(
-            f"{path} has no kind. Add the line `kind: {CORPUS}` if it makes a corpus, or use "
-            "`paraphrastic train`"
-        )
+        raise RecipeError(f"{path} has no kind. Add `kind: {CORPUS}`, or use `paraphrastic train`")
     if mapping["kind"] != CORPUS:
         raise RecipeError(f"{path} has kind {mapping['kind']}. Use `paraphrastic train`")
     for key, value in parse_overrides(overrides):

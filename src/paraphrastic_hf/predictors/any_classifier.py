@@ -45,8 +45,7 @@ def load_classifier(
     missing = [label for label in labels if label not in known]
     if missing:
         raise ModelError(
-            f"{name} does not have the label {', '.join(missing)} of the examples. Use its "
-            f"labels: {', '.join(known)}"
+            f"{name} lacks the label {', '.join(missing)}. Use its labels: {', '.join(known)}"
         )
     return classify  # type: ignore[no-any-return]
 

@@ -260,8 +260,7 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
             if name in FOLDERS and os.path.isdir(given):
                 if Path(output).resolve().is_relative_to(Path(given).resolve()):
                     raise DataError(
-                        f"{output} is a file of the input {given}. Choose another --output, or "
-                        "remove the file first"
+                        f"{output} is part of the input {given}. Choose another --output"
                     )
             elif os.path.isfile(given) and os.path.samefile(given, output):
                 raise DataError(f"{output} is both input and output. Choose another --output")

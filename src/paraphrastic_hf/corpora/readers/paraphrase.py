@@ -154,8 +154,7 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
             score = -sum(number_in(features[name], place) for name in ("p(e|f)", "p(f|e)"))
         else:
             raise DataError(
-                f"{place} has neither PPDB2.0Score nor p(e|f) and p(f|e) in {row[3][:80]!r}. Give "
-                "an official PPDB file"
+                f"{place} has neither PPDB2.0Score nor p(e|f) and p(f|e): {row[3][:80]!r}"
             )
         yield {
             "sentence1": row[1].strip(),

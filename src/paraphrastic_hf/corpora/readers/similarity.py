@@ -214,7 +214,6 @@ def _test_labels(folder: Folder, data: Path) -> list[float]:
     rows = sum(1 for _ in table_rows(data, 5))
     if len(labels) != rows:
         raise DataError(
-            f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows. Both files "
-            "must have one line per pair"
+            f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows. Align them"
         )
     return labels

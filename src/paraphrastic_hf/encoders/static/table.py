@@ -104,8 +104,7 @@ class Table:
         check_dimension(dimension, self.dimension)
         if self.window is not None and dimension < self.dimension:
             raise ModelError(
-                f"A window encoder computes all {self.dimension} dimensions. Use "
-                f"encode(..., truncate_dim={dimension})"
+                f"A window encoder has {self.dimension} dimensions. Use truncate_dim={dimension}"
             )
         if has_scales(self.numbers):
             return Table.of_packed(narrowed(self.numbers, dimension))

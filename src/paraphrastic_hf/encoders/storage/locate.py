@@ -119,8 +119,7 @@ def _refuse_unfinished(folder: Path) -> None:
     is_run = (folder / "recipe.yaml").is_file() and (folder / "work").is_dir()
     if is_run and not holds_model(folder):
         raise ModelError(
-            f"{folder} has no model yet because training is not finished. Run the same command to "
-            "continue it"
+            f"{folder} has no model yet. Run the same command to continue its training"
         )
 
 

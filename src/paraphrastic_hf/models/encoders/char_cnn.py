@@ -46,7 +46,7 @@ class CharCnnConfig(TableConfig):
             )
         if min(*self.filter_widths, *self.filter_counts) < 1:
             raise ValueError(
-                f"filter_widths {self.filter_widths} and filter_counts must be 1 or more"
+                f"filter_widths {self.filter_widths}, filter_counts {self.filter_counts}: below 1"
             )
         check_choices(self, activation=("tanh", "relu"))
 

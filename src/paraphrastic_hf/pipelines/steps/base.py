@@ -73,8 +73,7 @@ def column(rows: Sequence[Row], name: str) -> list[str]:
     except KeyError:
         missing = next(row for row in rows if name not in row)
         raise DataError(
-            f"A step reads the column {name!r}, which does not exist. The existing columns are "
-            f"{', '.join(missing)}"
+            f"A step reads the column {name!r}. The rows have only {', '.join(missing)}"
         ) from None
 
 

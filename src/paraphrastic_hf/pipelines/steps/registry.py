@@ -70,8 +70,7 @@ def make_steps(items: Sequence[Any]) -> list[Step]:
             name, settings = next(iter(item.items()))
         else:
             raise RecipeError(
-                "Each entry of steps must be a name, or a name with keys such as - words: "
-                f"{{at_most: 30}}, got {item!r}"
+                f"steps must be names, with keys as in - words: {{at_most: 30}}, got {item!r}"
             )
         step = make_step(str(name), settings)
         if any(step.name == other.name for other in steps):

@@ -146,8 +146,7 @@ class ContrastiveTraining(OptimizationArguments):
             )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
-                "training.lambda_w penalizes token tables, which training.freeze keeps unchanged. "
-                "Remove one of the two keys"
+                "training.lambda_w penalizes tables that training.freeze keeps fixed. Remove one"
             )
 
 

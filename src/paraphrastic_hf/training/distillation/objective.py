@@ -93,10 +93,7 @@ def make_examples(
                 example = DistillationExample(pair[side], reads, languages[side], number)
                 found.setdefault((example.text, reads), example)
     if not found:
-        raise DataError(
-            f"No source has sentences in {', '.join(learns)}. Set data.languages to languages "
-            "that data.sources have"
-        )
+        raise DataError(f"No source has sentences in {', '.join(learns)}. Change data.languages")
     return list(found.values())
 
 

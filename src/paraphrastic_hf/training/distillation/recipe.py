@@ -120,8 +120,7 @@ class DistillationRecipe(EncoderRecipe):
         super().__post_init__()
         if not self.teachers:
             raise RecipeError(
-                "teachers is empty. Name an encoder, such as --teachers "
-                "sentence-transformers/all-MiniLM-L6-v2"
+                "teachers is empty. Add one: --teachers sentence-transformers/all-MiniLM-L6-v2"
             )
         if not self.data.teacher_languages:
             raise must_be("data.teacher_languages", [], "one language or more")

@@ -146,10 +146,7 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
             f"Remove model.{name}, or set model.kind to {' or '.join(kinds)}"
         )
     for name in (name for name in arguments.options if name not in known):
-        raise RecipeError(
-            f"model.options.{name} is not a field of {config_class.__name__}. "
-            f"{nearest_name(name, sorted(known))}"
-        )
+        raise RecipeError(f"model.options has no {name}. {nearest_name(name, sorted(known))}")
     try:
         return config_class(**{**given, **arguments.options, "vocab_size": vocab_size})
     except (StrictDataclassError, ValueError, TypeError) as error:

@@ -96,11 +96,7 @@ class TokenizerArguments:
         if not self.from_model.strip():
             raise must_be("tokenizer.from_model", self.from_model, "the name of a model")
         if self.apart:
-            raise must_be(
-                "tokenizer.apart",
-                self.apart,
-                "empty with tokenizer.from_model, whose pieces are fixed",
-            )
+            raise must_be("tokenizer.apart", self.apart, "empty with tokenizer.from_model")
 
 
 def check_recipe(recipe: Any) -> None:

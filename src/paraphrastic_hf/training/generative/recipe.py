@@ -248,9 +248,7 @@ class GenerativeRecipe:
             )
         if self.run.development == HELD_OUT and not self.data.held_out:
             raise must_be(
-                "data.held_out with run.development held_out",
-                self.data.held_out,
-                "at least 1 (or set run.development to none)",
+                "data.held_out with run.development held_out", self.data.held_out, "at least 1"
             )
         if model.encoder != "transformer" and model.encoder_layers is not None:
             key = f"model.encoder_layers with model.encoder {model.encoder}"
@@ -263,9 +261,7 @@ class GenerativeRecipe:
             not model.variational or not self.data.held_out or self.run.development == "none"
         ):
             raise must_be(
-                "training.aggressive",
-                True,
-                "false without model.variational, data.held_out and run.development",
+                "training.aggressive", True, "omitted without model.variational and data.held_out"
             )
         if training.aggressive and training.decoders_first:
             raise must_be(

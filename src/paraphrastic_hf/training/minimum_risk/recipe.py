@@ -196,16 +196,10 @@ class MinimumRiskRecipe:
         beams = candidates.beams
         needs_name = cost.metric in ("function", "evaluate")
         if beams is not None and beams < candidates.count:
-            raise must_be(
-                f"candidates.beams with candidates.count {candidates.count}",
-                beams,
-                f"at least {candidates.count}",
-            )
+            raise must_be("candidates.beams", beams, f"at least {candidates.count}")
         if candidates.count > MOST_BEAMS and candidates.search != "sample":
             raise must_be(
-                "candidates.count with candidates.search beam",
-                candidates.count,
-                f"at most {MOST_BEAMS:,}",
+                "candidates.count with search beam", candidates.count, f"at most {MOST_BEAMS:,}"
             )
         if beams is not None and candidates.search != "beam":
             raise must_be("candidates.beams with candidates.search sample", beams, "left out")

@@ -125,8 +125,7 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
     size, heads = given.hidden_size, given.heads or HEADS
     if size % heads or size % 2:
         raise RecipeError(
-            f"model.hidden_size with model.heads {heads} must be even and a multiple of {heads}, "
-            f"got {size}"
+            f"model.hidden_size must be even and a multiple of {heads} (model.heads), got {size}"
         )
     wide = given.feed_forward or FEED_FORWARD_FACTOR * size
     model_class, make_config = STOCK_CLASSES[given.kind]

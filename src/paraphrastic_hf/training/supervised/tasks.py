@@ -133,9 +133,7 @@ class _TextTask:
                 )
         missing = [split for split in SPLITS if split not in known]
         if missing:
-            raise DataError(
-                f"{self.name} has no {' or '.join(missing)} split. Choose another corpus"
-            )
+            raise DataError(f"{self.name} has no {' or '.join(missing)} split. Change task.dataset")
         self.tables = {
             split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
         }
@@ -261,10 +259,7 @@ class SentenceClasses(_TextTask):
         for number, line in iterate_lines(path):
             row = line.split("\t")
             if len(row) != len(self.columns) + 1 or row[0] not in names:
-                raise DataError(
-                    f"{path}:{number} must be a label ({', '.join(names)}) and {len(self.columns)} "
-                    "texts, tab-separated"
-                )
+                raise DataError(f"{path}:{number} must be a label ({', '.join(names)}), then texts")
             texts = dict(zip(self.columns, row[1:], strict=True))
             yield {**texts, "label": names.index(row[0])}
 

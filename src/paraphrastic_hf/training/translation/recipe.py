@@ -121,8 +121,4 @@ class TranslationRecipe:
         refuse_keys_of_others(self, OWNERS, "model.kind")
         check_chosen_by_score(training, self.data.held_out, run)
         if self.data.max_length > model.positions:
-            raise must_be(
-                f"data.max_length with model.positions {model.positions}",
-                self.data.max_length,
-                "at most model.positions",
-            )
+            raise must_be("data.max_length", self.data.max_length, "at most model.positions")
