@@ -130,7 +130,7 @@ def read_own_pairs(
 
 
 def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
-    """Return an encoder's results on each pair, one item per measure, the main measure first."""
+    """Return an encoder's results on each pair, for every measure, the main measure first."""
     if pairs.group == RETRIEVAL:
         found = retrieval_scores(encode, pairs.first, pairs.second)
         return [

@@ -276,7 +276,7 @@ def _find_texts(
 
 
 def _are_numbered(columns: Sequence[_Column], has_names: bool) -> bool:
-    """Return whether one of two columns has numbers or ids and the other has texts."""
+    """Return whether one of the two columns has numbers or ids, and the other column texts."""
     for one, other in zip(columns, columns[::-1], strict=True):
         if one.has_numbers and has_names and not other.has_numbers:
             return True

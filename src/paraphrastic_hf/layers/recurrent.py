@@ -103,7 +103,7 @@ def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: tor
 
 
 def _steps(projected: Tensor, places: Tensor | None, sizes: list[int]) -> Iterator[Tensor]:
-    """Yield the rows of `projected` for each step. `places` are looked up one step at a time."""
+    """Yield the rows of `projected` for each step. `places` are looked up step by step."""
     if places is None:
         yield from projected.split(sizes)
     else:

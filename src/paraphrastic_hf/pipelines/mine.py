@@ -320,7 +320,7 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
 
 
 def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> Iterator[Neighbors]:
-    """For each file of a side, yield its lines' neighbors in all files of the other side."""
+    """Yield, file by file, the neighbors of a side's lines in all files of the other side."""
 
     def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):

@@ -222,7 +222,7 @@ class CorpusRecipe:
 
     @property
     def is_bitext(self) -> bool:
-        """Whether a step translates one side. Otherwise the sources already have both sides."""
+        """Whether the step `translate` writes the second text. If not, sources have both."""
         return any(TRANSLATE in each for each in self.steps)
 
     @property

@@ -159,7 +159,7 @@ class Translate(Stage):
 
 
 class Judge(Stage):
-    """Stage of a step: stores each row's score and rejects rows with a score out of bounds."""
+    """Stage that stores a step's score of each row and rejects rows with a score out of bounds."""
 
     def __init__(self, step: Step) -> None:
         super().__init__(step.name)

@@ -58,5 +58,5 @@ def check_size(found: int, vocab_size: int, what: str) -> None:
     """
     if found + 2 < vocab_size:
         raise DataError(
-            f"vocab_size {vocab_size} exceeds the text's {counted(found, what)}. Use {found + 2}"
+            f"vocab_size {vocab_size} exceeds {counted(found, what)}. The maximum is {found + 2}"
         )

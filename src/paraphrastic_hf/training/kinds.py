@@ -100,7 +100,7 @@ class Context:
 
 @dataclass(frozen=True)
 class JobEntry:
-    """Classes of one kind of training.
+    """Recipe class and `TrainingJob` of one kind of training.
 
     Attributes:
         implementation: `module:class` of the `TrainingJob`.

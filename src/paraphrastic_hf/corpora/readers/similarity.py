@@ -213,7 +213,5 @@ def _test_labels(folder: Folder, data: Path) -> list[float]:
     ]
     rows = sum(1 for _ in table_rows(data, 5))
     if len(labels) != rows:
-        raise DataError(
-            f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows. Align them"
-        )
+        raise DataError(f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows")
     return labels

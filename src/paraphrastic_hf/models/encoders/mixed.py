@@ -127,7 +127,7 @@ class MixedModel(SentenceEncoderModel):
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Encode with every part. In concatenated token vectors, other parts are zeros."""
+        """Encode with every part. Concatenated token vectors have zeros for other parts."""
         outputs = [
             part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
         ]
@@ -139,7 +139,7 @@ class MixedModel(SentenceEncoderModel):
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
-        """Yield each part with its ids, renumbered from 0, and their mask."""
+        """Yield each encoder with its token ids, renumbered from 0, and the mask of these ids."""
         first = 0
         for part in self._models():
             last = first + part.config.vocab_size

@@ -299,7 +299,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     @property
     def reads_both_sides(self) -> bool:
-        """Whether reconstruction alternates between the semantic variables of the sides."""
+        """Whether reconstruction alternates between the semantic variables of both sentences."""
         return True
 
     def pair_terms(

@@ -133,7 +133,7 @@ class TextsModel(SupervisedModel):
         return True
 
     def outputs(self, logits: Tensor, labels: Tensor | None) -> ModelOutput:
-        """Return the model's output for the logits of its head. With labels it has a loss."""
+        """Return the model's output for the logits of its head, with a loss if labels are given."""
         raise NotImplementedError
 
     def forward(

@@ -132,7 +132,9 @@ def _read_person(path: Path, rows: set[str]) -> dict[tuple[str, str], int]:
             continue
         answer = dict(zip(names, cells, strict=False))
         if answer["row"] not in rows:
-            raise DataError(f"{path}:{number} row {answer['row'][:20]!r} is not in the sample")
+            raise DataError(
+                f"{path}:{number} rates {answer['row'][:20]!r}, not a row of the sample"
+            )
         for question in QUESTIONS:
             rating = answer.get(question, "").strip()
             if rating and rating not in map(str, RATINGS):

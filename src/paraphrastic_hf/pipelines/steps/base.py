@@ -53,7 +53,7 @@ class Step:
         return Bounds(self.at_least, self.at_most)
 
     def located(self, data_root: str | Path | None) -> Step:
-        """Return the step with the files that it reads found below the data root."""
+        """Return a copy of the step whose file paths are resolved below the data root."""
         return self
 
     def score(self, rows: Sequence[Row]) -> Sequence[float | None]:

@@ -60,7 +60,7 @@ class ParaphraseScore(Step):
         return loaded(self.model, self.threads)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the score of each row, a cosine from -1 to 1, or None if a side is empty."""
+        """Return the cosine of each row, -1 to 1, or None if one of its texts is empty."""
         first, second = self._sides(rows)
         scores: list[float] = []
         for start in range(0, len(rows), AT_A_TIME):

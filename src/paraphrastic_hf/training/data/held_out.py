@@ -77,7 +77,7 @@ def read_held_out(work: Path) -> HeldOut:
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
-    """Yield each pair's language pair, such as `en-fr`, its sides in that order, and its index."""
+    """Yield for each pair: language pair, such as `en-fr`; both texts in that order; index."""
     first, second = item.source.languages or ("", "")
     if first == second:
         return

@@ -155,7 +155,7 @@ def read_sources(
 
 
 def with_development(recipe: Any) -> Any:
-    """Return a recipe with its development file, if it has one, as an additional last source."""
+    """Return the recipe, with its development file (if any) as an additional last source."""
     name = recipe.run.development
     if not names_file(name):
         return recipe

@@ -129,7 +129,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
 
 
 def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
-    """Return the distinct items in order, and the index of every item among them."""
+    """Return the distinct items in order, and for every item its index in this list."""
     row_of = {item: row for row, item in enumerate(dict.fromkeys(items))}
     return list(row_of), np.array([row_of[item] for item in items], np.int32)
 

@@ -100,7 +100,7 @@ def make_examples(
 def _sides_read(
     source: str, side: int, languages: Sequence[str], teachers: Sequence[Sequence[str]]
 ) -> list[int]:
-    """Return the side of a pair, 0 or 1, that each teacher reads for a sentence on `side`."""
+    """Return, for the sentence on `side`, which side each teacher reads: 0 or 1."""
     chosen = []
     for reads in teachers:
         known = [each for each in (side, 1 - side) if languages[each] in reads]

@@ -136,7 +136,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.aggression = Aggression.of(state)
 
     def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
-        """Return the terms of a batch, weighted so that a step's sum is the mean over its pairs."""
+        """Return loss terms of a batch, whose sum over a step is the mean over the pairs."""
         args = self.arguments
         random = np.random.default_rng([self.seed, step, batch.number, 6])
         sides = [

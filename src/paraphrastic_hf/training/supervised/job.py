@@ -65,7 +65,7 @@ class Supervised:
         (work / "ready").touch()
 
     def _joined(self, tokenizer: TextTokenizer) -> TextTokenizer:
-        """Return the tokenizer of `start`, combined with a new one for each of `parts`."""
+        """Return the tokenizer of `start`, combined with a new tokenizer for each of `parts`."""
         parts = self.recipe.parts
         lines = list(self.task.lines(SPLITS[:1])) if parts else []
         made = [

@@ -48,7 +48,7 @@ class Examples(Protocol):
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Return the rows of an epoch in the order of its batches. `order` shuffles the rows."""
+        """Return the shuffled row indices `order` of an epoch, rearranged into batches."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
