@@ -7,6 +7,7 @@ its trained vector. This gives two thirds of the improvement.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -130,17 +131,9 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
 def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
     """Count how often each token occurs in texts, (vocab,)."""
     counts = np.zeros(tokenizer.vocab_size, np.int64)
-    block: list[str] = []
-
-    def add() -> None:
-        counts[:] += np.bincount(tokenizer.encode_batch(block).ids, minlength=len(counts))
-        block.clear()
-
-    for text in texts:
-        block.append(text)
-        if len(block) == TEXTS_AT_A_TIME:
-            add()
-    add()
+    texts = iter(texts)
+    while block := list(islice(texts, TEXTS_AT_A_TIME)):
+        counts += np.bincount(tokenizer.encode_batch(block).ids, minlength=len(counts))
     if not counts.any():
         raise DataError("The text contains none of the model's tokens. Give other text")
     return counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,8 @@ def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> in
     schema = rows.features.arrow_schema
     count, number, writer = 0, 0, None
     try:
-        for batch in _batches(tqdm(rows, desc=name, unit=" rows", disable=not progress)):
+        shown = iter(tqdm(rows, desc=name, unit=" rows", disable=not progress))
+        while batch := list(islice(shown, ROWS_AT_A_TIME)):
             if writer is None:
                 writer = pq.ParquetWriter(folder / f"{split}-{number:05d}.parquet", schema)
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))
@@ -209,14 +211,3 @@ def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> in
         if writer is not None:
             writer.close()
     return count
-
-
-def _batches(rows: Iterable[Any]) -> Iterable[list[Any]]:
-    batch: list[Any] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == ROWS_AT_A_TIME:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
