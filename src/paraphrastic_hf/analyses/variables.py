@@ -136,7 +136,7 @@ def _first(written: Sequence[Sequence[GeneratedText]]) -> list[str]:
 
 
 def _near(judge: Any, outputs: Sequence[str], others: Sequence[str]) -> list[Cell]:
-    """Return mean cosine, correlation of lengths, and share of equal last characters."""
+    """Compare texts: mean cosine, correlation of lengths, share of equal last characters."""
     words = [np.array([len(text.split()) for text in side], float) for side in (outputs, others)]
     length = float("nan")
     if all(side.std() > 0 for side in words):

@@ -52,7 +52,7 @@ class Folder:
         return found
 
     def files(self, pattern: str) -> list[Path]:
-        """Return the sorted files that match a pattern in the first root or archive with any."""
+        """Return the sorted matches of a pattern in the first root or archive that has any."""
         for place in self.places():
             if place.is_file():
                 return [place]

@@ -225,7 +225,12 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores found by `_search`: index into `chosen`, position in that row or column, score."""
+    """Scores that `_search` finds.
+
+    Attributes:
+        place: Index in `chosen` of each score's row or column, (found,).
+        line: Position of each score in its row or column, (found,).
+    """
 
     place: np.ndarray
     line: np.ndarray

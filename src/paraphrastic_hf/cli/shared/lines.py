@@ -199,7 +199,7 @@ def column_blocks(
 
 
 def tell_if_empty(path: str, lines: int, what: str) -> None:
-    """Report on standard error that an input has no lines. `what` is the missing output."""
+    """Say on standard error if an input has no lines. `what` is the output that is not written."""
     if not lines:
         print(f"{shown_input(path)} is empty: no {what} written", file=sys.stderr)
 

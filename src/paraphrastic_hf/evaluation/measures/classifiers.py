@@ -149,7 +149,10 @@ class _Losses:
     def __call__(
         self, weights: np.ndarray, regressions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return losses, (regressions,), and their gradients, (dim, regressions, columns)."""
+        """Return the loss of each regression, (regressions,), and the gradients.
+
+        Gradients are (dim, regressions, columns).
+        """
         dim = len(weights)
         flat = np.ascontiguousarray(weights).reshape(dim, -1)
         shares = self.shares[:, regressions]

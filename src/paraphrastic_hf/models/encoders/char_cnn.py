@@ -46,7 +46,8 @@ class CharCnnConfig(TableConfig):
             )
         if min(*self.filter_widths, *self.filter_counts) < 1:
             raise ValueError(
-                f"filter_widths {self.filter_widths}, filter_counts {self.filter_counts}: below 1"
+                "filter_widths and filter_counts must be at least 1, got "
+                f"{self.filter_widths} and {self.filter_counts}"
             )
         check_choices(self, activation=("tanh", "relu"))
 

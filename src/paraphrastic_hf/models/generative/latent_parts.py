@@ -180,7 +180,7 @@ class Inference(nn.Module):
 
 @dataclass(frozen=True)
 class SharedInference:
-    """Encoder of one variable that shares an encoder with other variables. See `Inference`."""
+    """As `Inference`, but the encoder is shared by several variables."""
 
     encoder: Purpose
     mean: nn.Module

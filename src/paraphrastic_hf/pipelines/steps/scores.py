@@ -149,7 +149,7 @@ class _Recent:
         self.vectors = vectors[forgotten:]
 
     def distinct(self) -> UnitRows:
-        """Return the vector of each distinct sentence, at its first index."""
+        """Return the vectors of the distinct sentences, each at the first index of its sentence."""
         assert self.vectors is not None
         self._first: dict[str, int] = {}
         for index, text in enumerate(self.texts):
@@ -157,7 +157,7 @@ class _Recent:
         return UnitRows(self.vectors, np.array(list(self._first.values())))
 
     def of_latest(self, rows: UnitRows, means: np.ndarray, count: int) -> np.ndarray:
-        """Spread values of distinct sentences to the latest `count` sentences."""
+        """Return the value of each of the latest `count` sentences, (count,)."""
         spread = np.zeros(len(self.texts))
         spread[rows.rows] = means
         return spread[[self._first[text] for text in self.texts[-count:]]]

@@ -274,7 +274,7 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
         raise must_be(key, list(source.beside), "made of letters, digits and underscores")
     if source.second is not None and source.beside:
         raise must_be(
-            f"data.sources: beside of {source.name}, which has `second`,", source.beside, "empty"
+            f"data.sources: beside of {source.name} (which has second)", source.beside, "empty"
         )
 
 
