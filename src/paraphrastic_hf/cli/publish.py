@@ -55,10 +55,8 @@ def configure(parser: Parser) -> None:
     of_model.add_argument(
         "--evaluation",
         metavar="DIR",
-        help=(
-            "folder of `paraphrastic evaluate --output` with the scores for the card (default: "
-            "only scores in the training record)"
-        ),
+        help="folder of `paraphrastic evaluate --output` with the scores for the card (default: "
+        "only scores in the training record)",
     )
     add_data_option(of_model, "its SOURCES.tsv files list the licenses of the training text")
     of_model.add_argument(
@@ -66,10 +64,8 @@ def configure(parser: Parser) -> None:
         nargs="+",
         default=[],
         metavar="NAME=LICENSE",
-        help=(
-            "licenses of training files that neither the corpus registry nor SOURCES.tsv lists, "
-            "by file name"
-        ),
+        help="licenses of training files that neither the corpus registry nor SOURCES.tsv lists, "
+        "by file name",
     )
     of_model.add_argument(
         "--license", help="Hub name of the license (default: one that the sources allow)"
@@ -106,10 +102,8 @@ def configure(parser: Parser) -> None:
     of_model.add_argument(
         "--allow-code",
         action="store_true",
-        help=(
-            "upload the Python files in DIR unchanged, for an encoder of your own (default: "
-            "upload this package's code, and fail for other code)"
-        ),
+        help="upload the Python files in DIR unchanged, for an encoder of your own (default: "
+        "upload this package's code, and fail for other code)",
     )
 
 

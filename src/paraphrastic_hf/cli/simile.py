@@ -97,12 +97,10 @@ def add_scorer_arguments(
     parser.add_argument(
         "--similarity",
         choices=SIMILARITIES,
-        help=(
-            "how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
-            "thesis. windows: best match of every five consecutive tokens of the first "
-            "1,024, for averaging models of this package (default: windows for simile, "
-            "sentences for other models)"
-        ),
+        help="how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
+        "thesis. windows: best match of every five consecutive tokens of the first "
+        "1,024, for averaging models of this package (default: windows for simile, "
+        "sentences for other models)",
     )
     parser.add_argument(
         "--alpha", type=float, default=0.25, help="weight of the length penalty, 0 or more"
@@ -111,10 +109,8 @@ def add_scorer_arguments(
         "--penalty",
         default="both",
         choices=PENALTIES,
-        help=(
-            "hypotheses to penalize for their length: those shorter than the reference (brevity), "
-            "longer (excess), both, or none"
-        ),
+        help="hypotheses to penalize for their length: those shorter than the reference (brevity), "
+        "longer (excess), both, or none",
     )
     parser.add_argument(
         "--length",

@@ -61,10 +61,8 @@ def configure(parser: Parser) -> None:
     idf.add_argument(
         "--word-counts",
         metavar="FILE",
-        help=(
-            "file of words with counts, one word per line. IDF is then -ln of a word's share of "
-            "all counts"
-        ),
+        help="file of words with counts, one word per line. IDF is then -ln of a word's share of "
+        "all counts",
     )
     parser.option("--parses COLUMN", "column of the bracketed parses")
     parser.flag("--json", "print JSON instead of a table")

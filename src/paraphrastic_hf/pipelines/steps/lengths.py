@@ -31,10 +31,8 @@ class CountWords(Step):
 
     of: str = argument(
         LONGER,
-        help=(
-            "side whose words are counted: a named side, or the longer or shorter of reference "
-            "and translation"
-        ),
+        help="side whose words are counted: a named side, or the longer or shorter of reference "
+        "and translation",
         choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
     )
 

@@ -89,10 +89,8 @@ class DistillationTraining(OptimizationArguments):
     batch_size: int = argument(1024, help="number of sentences per mini-batch", at_least=1)
     contrastive: float = argument(
         0.0,
-        help=(
-            "weight of a hinge loss that makes a sentence closer to its teacher vector than to "
-            "all other teacher vectors in the batch (0: no hinge)"
-        ),
+        help="weight of a hinge loss that makes a sentence closer to its teacher vector than to "
+        "all other teacher vectors in the batch (0: no hinge)",
         at_least=0,
     )
     margin: float = argument(

@@ -59,10 +59,8 @@ class TaskArguments:
     )
     held_out: float | None = argument(
         None,
-        help=(
-            "tagging: for a corpus with missing splits, share of the first split that replaces "
-            "each missing split, taken in order and cut at document boundaries (default: 0.1)"
-        ),
+        help="tagging: for a corpus with missing splits, share of the first split that replaces "
+        "each missing split, taken in order and cut at document boundaries (default: 0.1)",
         above=0,
         below=0.5,
     )
@@ -77,10 +75,8 @@ class TaskArguments:
     )
     max_length: int = argument(
         100,
-        help=(
-            "maximum number of tokens per text or, in tagging and parsing, per word (longer texts "
-            "or words are cut)"
-        ),
+        help="maximum number of tokens per text or, in tagging and parsing, per word (longer texts "
+        "or words are cut)",
         at_least=1,
     )
 
