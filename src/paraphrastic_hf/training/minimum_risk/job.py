@@ -27,11 +27,7 @@ from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import hold_out_pairs, read_columns, write_columns
-from paraphrastic_hf.training.data.sources import (
-    check_sources,
-    read_sources,
-    with_development,
-)
+from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.paths import resolve_model
 from paraphrastic_hf.training.kinds import Context
