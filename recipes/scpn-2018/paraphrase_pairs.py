@@ -3,7 +3,7 @@
     paraphrase_pairs.py --lines lines.txt --trees trees.txt --back back.txt \\
         --back-trees back-trees.txt --people FILE ... --output pairs.tsv
 
-TREES and BACK_TREES have the parses of LINES and BACK. A line of BACK is a translation of the line to
+TREES and BACK_TREES have the parses of LINES and BACK. A line of BACK is the line, translated to
 another language and back, or empty. A row has source, target and the target's template. Targets are
 lines: people wrote them. Sources are their back-translation, other people's paraphrases, and
 sentences with a moved phrase (`move_phrases.py`). Pairs need a cosine of 0.75 by `english` and

@@ -102,7 +102,7 @@ class Interrupted(KeyboardInterrupt):
     """A run was interrupted and has saved a checkpoint.
 
     Args:
-        step: Steps so far.
+        step: Number of training steps done.
         signal: Signal number: SIGINT (Ctrl-C) or SIGTERM.
     """
 
@@ -162,7 +162,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
-    """Return the known name that was probably meant, or None.
+    """Return the known name that was probably meant, or None if no name is similar.
 
     Capitals, hyphens and underscores are ignored. An unambiguous abbreviation (initials or prefix)
     wins over similar spelling, which needs a `difflib` similarity of at least `cutoff`, 0 to 1.

@@ -43,8 +43,7 @@ def require(extra: str, *packages: str, what: str) -> None:
     missing = [name for name in packages if not _is_there(name)]
     if missing:
         raise MissingExtraError(
-            f"{what} requires {', '.join(map(_name, missing))}. {_advice(extra)}",
-            name=missing[0],
+            f"{what} requires {', '.join(map(_name, missing))}. {_advice(extra)}", name=missing[0]
         )
 
 

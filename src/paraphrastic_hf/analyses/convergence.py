@@ -28,7 +28,7 @@ class Curve:
     Attributes:
         unit: Unit of the scores.
         counts: Unit of `seen`: `pairs`, `examples` or `steps`.
-        seen: Amount of training data before each evaluation.
+        seen: Amount of training data used before each evaluation, in the unit `counts`.
     """
 
     name: str
@@ -52,8 +52,12 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     run = Path(run)
     recipe, evaluations = read_evaluations(run)
     try:
-        batch, counts = _counted(recipe)
         development, unit = scored_on(recipe)
+        if "batch_tokens" in recipe["training"]:
+            batch, counts = 1, "steps"
+        else:
+            batch = int(recipe["training"]["batch_size"])
+            counts = "examples" if "task" in recipe else "pairs"
     except (KeyError, TypeError) as error:
         raise DataError(f"{run}/recipe.yaml lacks {error}. {GIVE}") from error
     scored = [entry for entry in evaluations if "development" in entry]
@@ -95,16 +99,6 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
             raise DataError(f"Two runs are named {name!r}. Rename one of their directories")
         named[name] = run
     return named
-
-
-def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
-    """Return the amount of data per step, and its unit.
-
-    The unit is `steps` if the recipe sets `batch_tokens`.
-    """
-    if "batch_tokens" in recipe["training"]:
-        return 1, "steps"
-    return int(recipe["training"]["batch_size"]), "examples" if "task" in recipe else "pairs"
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
@@ -151,9 +145,7 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
 
 def _check_alike(kinds: Mapping[str, str], what: str) -> None:
     if len(kinds) > 1:
-        raise DataError(
-            f"The runs {what}, so they cannot be compared. They have: {', '.join(kinds.values())}"
-        )
+        raise DataError(f"Cannot compare runs that {what}: {', '.join(kinds.values())}")
 
 
 def _figure(curves: Sequence[Curve]) -> Figure:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -39,16 +40,12 @@ def data_amount(
         folder: Output folder. The runs are stored in its subfolder `runs`.
         sizes: Numbers of pairs. None halves the number of all pairs until it is below ten, as in
             the thesis.
-        orders: One or both of `random` and `ordered`.
     """
     sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)
     sizes = sorted(set(halvings(total) if sizes is None else sizes))
     if not sizes or sizes[0] < 1 or sizes[-1] > total:
-        raise DataError(
-            f"sizes must be from 1 to {total:,}, the number of pairs in the recipe, got "
-            f"{', '.join(map(str, sizes)) or 'none'}"
-        )
+        raise DataError(f"sizes must be from 1 to {total:,} (all pairs), got {sizes or 'none'}")
     variants = {}
     for order in orders:
         numbers = np.arange(total)
@@ -95,9 +92,9 @@ def halvings(total: int) -> list[int]:
 def chosen_pairs(
     sources: Sequence[SourcePairs], numbers: np.ndarray
 ) -> list[tuple[list[dict[str, str]], SourceArguments]]:
-    """Pick pairs by indices into the concatenation of all sources.
+    """Pick sentence pairs by their index in the concatenation of all sources.
 
-    Return picked pairs and settings of each source, in the form of `train`'s `datasets`.
+    Return, for each source, its picked pairs and its settings, as `datasets` of `train`.
     """
     ends = np.cumsum([len(item.pairs) for item in sources])
     owner = np.searchsorted(ends, numbers, side="right")
@@ -105,16 +102,9 @@ def chosen_pairs(
     for number, item in enumerate(sources):
         own = numbers[owner == number] - (ends[number] - len(item.pairs))
         rows = [dict(zip(("first", "second"), item.pairs[i], strict=True)) for i in own]
-        plain = replace(
-            item.source,
-            path=item.source.name,
-            dataset=None,
-            second=None,
-            columns=None,
-            max_pairs=None,
-        )
+        unset: dict[str, Any] = dict.fromkeys(("dataset", "second", "columns", "max_pairs"))
         if rows:
-            found.append((rows, plain))
+            found.append((rows, replace(item.source, path=item.source.name, **unset)))
     return found
 
 

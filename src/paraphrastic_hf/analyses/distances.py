@@ -80,8 +80,7 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
     rows = [(number, line.split("\t")) for number, line in text_lines(Path(path)) if line.strip()]
     if not rows or len(rows[0][1]) < 2:
         raise DataError(
-            f"{path} must begin with a line of `language` and one or more kinds of distance, "
-            "separated by tabs"
+            f"{path} must begin with a tab-separated header: language, then kinds of distance"
         )
     header = rows[0][1]
     found = {}
@@ -95,7 +94,7 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def _installed() -> Path:
-    """Return lang2vec's data folder. Importing the package would shadow one of our scripts."""
+    """Return lang2vec's data folder without importing lang2vec."""
     try:
         return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
     except PackageNotFoundError as error:

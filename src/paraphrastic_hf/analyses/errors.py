@@ -29,7 +29,7 @@ class Judged(NamedTuple):
 
     @property
     def lead(self) -> float:
-        """Second encoder's error minus the first encoder's, -5 to 5."""
+        """Absolute error of the second encoder minus that of the first, -5 to 5."""
         return abs(self.other - self.gold) - abs(self.one - self.gold)
 
 

@@ -14,7 +14,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.plots import lines, new_figure
 
 COSTS = {"simile": "SimiLE", "bleu": "BLEU"}
-LOGGED = "expected_cost"  # log key of the trained cost. Other costs have their name appended.
+LOGGED = "expected_cost"  # log key of the trained cost. For other costs: expected_cost_NAME.
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Costs:
 
     Attributes:
         trained_by: The cost that training minimizes, such as `simile`.
-        steps: The training step of each evaluation.
         by: The expected cost x 100 at each evaluation, by kind of cost.
     """
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.encoders.vectors import cosine_matrix
-from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.plots import COLORS, bars, new_figure
 
 THESIS = {  # 3.3, on PPDB XL
@@ -50,8 +50,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
-            "Negatives require at least 2 pairs and a batch_size of 2 or more, got "
-            f"{counted(len(pairs), 'pair')} and batch_size {batch_size}"
+            f"pairs and batch_size must be at least 2, got {len(pairs)} and {batch_size}"
         )
     positive: list[np.ndarray] = []
     negative: list[np.ndarray] = []
@@ -66,17 +65,15 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     found = np.concatenate(negative)
     found = found[np.isfinite(found)]
     if not len(found):
-        raise DataError(
-            "All pairs are copies of one pair, so no other sentence can be a negative. Add pairs"
-        )
+        raise DataError("All pairs are copies of one pair, so there are no negatives. Add pairs")
     first = np.concatenate(positive)
     return Fit(len(first), float(first.mean()), float(found.mean()))
 
 
 def _barred(texts: Sequence[str]) -> np.ndarray:
-    """Return a mask, (texts, texts), of the sentences that cannot be negatives of each sentence.
+    """Return a mask, (texts, texts): True if text j equals text i or its partner.
 
-    They are those equal to the sentence or its partner. Sentences 2i and 2i + 1 are partners.
+    Such a text cannot be a negative of text i. Texts 2i and 2i + 1 are partners.
     """
     _, group = np.unique(texts, return_inverse=True)
     partner = group.reshape(-1, 2)[:, ::-1].reshape(-1)

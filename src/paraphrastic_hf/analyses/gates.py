@@ -48,7 +48,8 @@ def gates(
         encoder: A `SentenceEncoder` of the family `gated` over words.
         sentences: Sentences with dependency relations. Those of more than 15 words are left out, as
             in the paper.
-        least: Minimum number of words with a tag or relation. Rarer ones are left out.
+        least: Minimum number of words with a tag or relation. Rarer tags and relations are left
+            out.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:

@@ -74,8 +74,7 @@ def of_one_model(
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
         raise ModelError(
-            f"Piece overlap requires a tokenizer of this package, but {type(encoder).__name__} "
-            "has none. Give a model trained with this package"
+            f"{type(encoder).__name__} has no tokenizer of this package. Give another model"
         )
     rows = {row["name"]: row for row in evaluate(encoder, "tatoeba", data_dir)["rows"]}
     found = []
@@ -121,8 +120,8 @@ def of_runs(
         bitext: Folder of `en-XX` folders. Their files have English in the first column.
         distances: Distances to English by language. Languages without distances are left out.
         pairs: Number of pairs to sample per language. Languages with fewer are left out.
-        apart: Use separate pieces for the two languages (`tokenizer.apart`), which the thesis
-            marks. The overlap is measured on unmarked pieces.
+        apart: Give the two languages separate pieces (`tokenizer.apart`), as the thesis does by
+            marking the pieces of one language. The overlap is measured on joint pieces.
         data_root: Folder that contains `eval`.
     """
     read_sts(evaluation_files(data_root))  # find a missing year before hours of training

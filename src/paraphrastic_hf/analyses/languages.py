@@ -33,7 +33,7 @@ class Language:
     Attributes:
         pairs: Number of sentence pairs on which the overlap was measured.
         overlap: Share of the English pieces that also occur in the other language, 0 to 1.
-        score: The model's score.
+        score: The model's score, in any unit.
         distances: Distances to English, 0 to 1, by kind.
     """
 
@@ -48,9 +48,7 @@ def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Seque
     """Return the share of distinct English pieces that the other text also has (footnote 9)."""
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
-        raise DataError(
-            "The English text contains no token of the tokenizer. Give another model or text"
-        )
+        raise DataError("The English text contains no known token. Give another model or text")
     return len(own & others) / len(own)
 
 
@@ -71,8 +69,7 @@ def languages(
     """
     if len(found) < FEWEST:
         raise DataError(
-            f"A correlation requires at least {FEWEST} languages with text, scores and distances, "
-            f"got {len(found)}"
+            f"A correlation requires {FEWEST} or more languages with scores, got {len(found)}"
         )
     kinds = list(dict.fromkeys(kind for language in found for kind in language.distances))
     groups = {

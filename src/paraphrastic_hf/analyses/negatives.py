@@ -25,7 +25,6 @@ class Negative:
 
     Attributes:
         is_first: Whether the sentence is the first side of its pair.
-        text: The negative.
         cosine: Cosine between the sentence and the negative, -1 to 1.
         partner_cosine: Cosine between the sentence and its paraphrase, -1 to 1.
     """
@@ -57,7 +56,7 @@ def negatives_of(
     """
     if not sizes or min(sizes) < 1 or batch_size < 2:
         raise DataError(
-            f"sizes must be 1 or more and batch_size 2 or more, got {list(sizes)} and {batch_size}"
+            f"sizes must be >= 1 and batch_size >= 2, got {list(sizes)} and {batch_size}"
         )
     largest = max(sizes) * batch_size
     if len(pairs) < largest:
@@ -85,20 +84,14 @@ def negatives_of(
         # A larger mega-batch contains the smaller ones, so sentences with a negative keep one.
         has_one = chosen[min(found)] >= 0
         for size, numbers in chosen.items():
-            for anchor, number in zip(
-                anchors[has_one].tolist(), numbers[has_one].tolist(), strict=True
-            ):
+            for anchor, number in torch.stack([anchors, numbers], 1)[has_one].tolist():
                 partner = anchor ^ 1
-                found[size].append(
-                    Negative(
-                        anchor % 2 == 0,
-                        texts[anchor],
-                        texts[partner],
-                        texts[number],
-                        float((vectors[anchor] @ vectors[number]).clip(-1, 1)),
-                        float((vectors[anchor] @ vectors[partner]).clip(-1, 1)),
-                    )
+                near, far = (
+                    float((vectors[anchor] @ vectors[other]).clip(-1, 1))
+                    for other in (number, partner)
                 )
+                shown = (texts[anchor], texts[partner], texts[number])
+                found[size].append(Negative(anchor % 2 == 0, *shown, near, far))
     return found
 
 
@@ -117,9 +110,7 @@ def negatives(
     means: dict[int, float] = {}
     for size, each in found.items():
         if not each:
-            raise DataError(
-                "All sentences are equal, so no sentence has a negative. Give other pairs"
-            )
+            raise DataError("All sentences are equal, so none has a negative. Give other pairs")
         nearer = float(np.mean([one.cosine > one.partner_cosine for one in each]))
         means[size] = float(np.mean([one.cosine for one in each]))
         partner = float(np.mean([one.partner_cosine for one in each]))

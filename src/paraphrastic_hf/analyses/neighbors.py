@@ -81,16 +81,14 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
-            f"Cannot read the token vectors of {name}, which is a {type(encoder).__name__}. Give "
-            "the texts to search with --among"
+            f"{name} ({type(encoder).__name__}) has no table. Give texts to search with --among"
         )
     table = encoder.table()
     if table is None:
         tables = encoder.model_apart().tables()
         if len(tables) > 1:
             raise ModelError(
-                f"{name} is a mixture of {len(tables)} encoders with separate tables. Give the "
-                "texts to search with --among"
+                f"{name} has {len(tables)} token tables. Give texts to search with --among"
             )
         table = tables[0].weight.detach().float().cpu().numpy()
     tokens = [
@@ -161,7 +159,7 @@ def _without_own(
 
 
 def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
-    """Return the highest count in `among` of any text of `own`, ignoring case."""
+    """Count each text of `own` in `among`, ignoring case, and return the highest count."""
     wanted = {text.lower() for text in own}
     times = Counter(text.lower() for text in among)
     return max((times[text] for text in wanted), default=0)

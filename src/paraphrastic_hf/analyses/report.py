@@ -66,7 +66,9 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
     }
     for table in analysis.tables:
         name = kind if len(analysis.tables) == 1 else f"{kind}-{table.name}"
-        lines = [table.columns, *([_tsv(cell) for cell in row] for row in table.rows)]
+        plain = ([_plain(cell) for cell in row] for row in table.rows)
+        rows = ([re.sub(r"\s", " ", "" if c is None else str(c)) for c in row] for row in plain)
+        lines = [table.columns, *rows]
         files[f"{name}.tsv"] = "".join("\t".join(line) + "\n" for line in lines).encode("utf-8")
     for name, content in files.items():
         write_bytes(directory / name, content)
@@ -74,16 +76,9 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
         table.name: [table.columns, *([_plain(cell) for cell in row] for row in table.rows)]
         for table in analysis.tables
     }
-    write_json(
-        directory / f"{kind}.json",
-        {
-            "kind": kind,
-            "title": analysis.title,
-            "settings": analysis.settings,
-            "notes": analysis.notes,
-            "tables": tables,
-        },
-    )
+    record: dict[str, Any] = {"kind": kind, "title": analysis.title}
+    record |= {"settings": analysis.settings, "notes": analysis.notes, "tables": tables}
+    write_json(directory / f"{kind}.json", record)
     return [directory / name for name in (*files, f"{kind}.json")]
 
 
@@ -124,7 +119,3 @@ def cell_text(cell: Cell) -> str:
 
 def _plain(cell: Cell) -> Cell:
     return None if isinstance(cell, float) and math.isnan(cell) else cell
-
-
-def _tsv(cell: Cell) -> str:
-    return "" if _plain(cell) is None else re.sub(r"\s", " ", str(cell))

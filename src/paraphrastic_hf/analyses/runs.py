@@ -41,15 +41,15 @@ def run_variants(
 ) -> dict[str, float]:
     """Train variants of the recipe `base` into `folder/runs/NAME`.
 
-    A repeated call keeps finished runs and resumes an interrupted run. It may add variants of the
-    same recipe.
+    A repeated call keeps finished runs, resumes an interrupted run, and trains variants that are
+    new.
 
     Returns:
         The best development score of each variant, Pearson's r x 100, by name.
     """
     if base.run.development == "none":
         raise RecipeError(
-            "run.development is none, so there is no score to compare. Add --run.development clean"
+            "run.development is none: no score to compare. Add --run.development clean"
         )
     if base.run.development == "clean-and-bitext":
         raise RecipeError(
@@ -67,11 +67,7 @@ def run_variants(
         datasets = variant.datasets()
         _claim_text(Path(folder), name, datasets)
         result = train(
-            variant.recipe,
-            output,
-            data_root=data_root,
-            datasets=datasets,
-            progress=False,
+            variant.recipe, output, data_root=data_root, datasets=datasets, progress=False
         )
         assert result.best_score is not None  # every epoch ends with an evaluation
         scores[name] = result.best_score
@@ -80,7 +76,6 @@ def run_variants(
 
 
 def _claim(folder: Path, base: ContrastiveRecipe) -> None:
-    """Record the recipe in the folder. Raise an error if the folder has runs of another recipe."""
     path, text = folder / "recipe.yaml", to_yaml(base)
     if path.exists() and read_recipe(ContrastiveRecipe, path) != base:
         raise RecipeError(f"{folder} contains runs of another recipe. Use another --output")
@@ -95,13 +90,12 @@ def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
     """
     digest = hashlib.sha256()
     for rows, source in datasets:
-        described = str(source).replace(", beside={}", "")  # gives the hashes of older folders
+        described = str(source).replace(", beside={}", "")  # so that older folders stay valid
         digest.update(json.dumps([rows, described]).encode())
     path = folder / "texts.json"
     texts = read_json(path) if path.exists() else {}
     if texts.setdefault(name, digest.hexdigest()) != digest.hexdigest():
         raise RecipeError(
-            f"{folder} contains the run {name}, but its training text has changed since. Use "
-            "another --output"
+            f"The training text of {name} in {folder} has changed. Use another --output"
         )
     write_json(path, texts)

@@ -49,7 +49,6 @@ class Trained:
     Attributes:
         group: Group of the dataset, such as `2012`.
         rare: Percentage of the dataset's words seen fewer than 100 times in training.
-        pearson: The model's Pearson r x 100.
         deviation: `pearson` minus the 75th percentile of the task's systems.
     """
 
@@ -62,11 +61,8 @@ class Trained:
 
 def read_22(data_dir: str | Path) -> list[ScoredPairs]:
     """Read the datasets of STS 2012-2015, SICK and Twitter that a folder contains."""
-    found = [
-        pairs
-        for year in ("2012", "2013", "2014", "2015")
-        for pairs in read_sts_year(data_dir, year)
-    ]
+    years = ("2012", "2013", "2014", "2015")
+    found = [pairs for year in years for pairs in read_sts_year(data_dir, year)]
     for group, corpus in SICK_AND_TWITTER.items():
         try:
             found.append(scored_pairs("test", group, corpus_rows(Path(data_dir), corpus)))
@@ -112,8 +108,7 @@ def under_training(
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:
         raise DataError(
-            f"A correlation requires {FEWEST} datasets of the thesis's Table 2, got "
-            f"{len(datasets)}. Give a folder with more STS data"
+            f"Correlations require {FEWEST} datasets of Table 2, got {len(datasets)}. Add STS data"
         )
     scores = score_suite(encoder.encode, datasets).datasets
     found = []
@@ -121,7 +116,9 @@ def under_training(
         rare = rare_share(counts, encoder.tokenizer, [*pairs.first, *pairs.second])
         above = score.pearson - PERCENTILE[pairs.group, pairs.name]
         found.append(Trained(pairs.group, pairs.name, rare, score.pearson, above))
-    rho = _spearman([each.rare for each in found], [each.deviation for each in found])
+    columns = [each.rare for each in found], [each.deviation for each in found]
+    is_constant = any(len(set(column)) == 1 for column in columns)
+    rho = None if is_constant else 100 * float(stats.spearmanr(*columns).statistic)
     absent = [
         f"{group} {each}"
         for group, each in PERCENTILE
@@ -151,12 +148,6 @@ def under_training(
         ],
         {"model": name, "rare": RARE},
     )
-
-
-def _spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
-    if len(set(first)) == 1 or len(set(second)) == 1:
-        return None  # a constant has no correlation
-    return 100 * float(stats.spearmanr(first, second).statistic)
 
 
 def _figure(found: Sequence[Trained]) -> Figure:

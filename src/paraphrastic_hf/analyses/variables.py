@@ -38,8 +38,7 @@ def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, floa
             raise DataError(f"{path} has results of {record['suite']}. Give the file probing.json")
         if model is not None and not is_identified(model, record.get("settings", {})):
             raise DataError(
-                f"{path} has the probes of another model, {record.get('model')}. Evaluate this "
-                "model with --suite probing"
+                f"{path} is of another model, {record.get('model')}. Evaluate this one again"
             )
         for row in record["rows"]:
             found.setdefault(row["group"], {})[row["name"]] = float(row["scores"]["accuracy"])
@@ -72,7 +71,6 @@ def variables(
         judge: Independently trained encoder with `similarity_pairwise`, for the cosines.
         texts: Distinct sentences in `language`.
         probes: Accuracies x 100 by encoder and task, from `read_probes`.
-        count: Maximum number of sources.
     """
     for what, value, least in (("count", count, 2), ("samples", samples, 0)):
         if value < least:
@@ -138,7 +136,7 @@ def _first(written: Sequence[Sequence[GeneratedText]]) -> list[str]:
 
 
 def _near(judge: Any, outputs: Sequence[str], others: Sequence[str]) -> list[Cell]:
-    """Return mean cosine, correlation of lengths, and share of equal last characters."""
+    """Compare texts: mean cosine, correlation of lengths, share of equal last characters."""
     words = [np.array([len(text.split()) for text in side], float) for side in (outputs, others)]
     length = float("nan")
     if all(side.std() > 0 for side in words):

@@ -7,6 +7,7 @@ its trained vector. This gives two thirds of the improvement.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -88,14 +89,15 @@ def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
     table = encoder.table() if isinstance(encoder, SentenceEncoder) else None
     if table is None:
         kind = type(getattr(encoder, "model", encoder)).__name__
-        raise ModelError(
-            f"{name} is a {kind}, not an averaging model. Use an averaging model of this package"
-        )
+        raise ModelError(f"{name} is a {kind}. Use an averaging model of this package")
     return table
 
 
 def random_start(table: np.ndarray) -> np.ndarray:
-    """Draw a table from N(0, 1), (vocab, dim), like untrained models up to a constant factor."""
+    """Draw values from N(0, 1) in the shape of `table`, (vocab, dim).
+
+    The initial values of a model are such draws, times a constant.
+    """
     return np.random.default_rng(1).standard_normal(table.shape, np.float32)
 
 
@@ -107,7 +109,7 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
     Args:
         table: The trained table, (vocab, dim), of which only the shape is used.
         tokens: Tokens of the trained table.
-        start: The other model.
+        start: The averaging model to take vectors from.
     """
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
@@ -118,10 +120,7 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
     place = {token: row for row, token in enumerate(start.tokenizer.tokens())}
     known = np.array([token in place for token in tokens])
     if not known[2:].any():
-        raise ModelError(
-            "The model given as start shares no token with the trained model. Give the model that "
-            "training started from"
-        )
+        raise ModelError("The start shares no token with the model. Give the start of its training")
     found = random_start(table)
     given = rows[[place[token] for token, kept in zip(tokens, known, strict=True) if kept]]
     found *= np.linalg.norm(given, axis=1).mean() / np.sqrt(table.shape[1])
@@ -132,17 +131,9 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
 def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
     """Count how often each token occurs in texts, (vocab,)."""
     counts = np.zeros(tokenizer.vocab_size, np.int64)
-    block: list[str] = []
-
-    def add() -> None:
-        counts[:] += np.bincount(tokenizer.encode_batch(block).ids, minlength=len(counts))
-        block.clear()
-
-    for text in texts:
-        block.append(text)
-        if len(block) == TEXTS_AT_A_TIME:
-            add()
-    add()
+    texts = iter(texts)
+    while block := list(islice(texts, TEXTS_AT_A_TIME)):
+        counts += np.bincount(tokenizer.encode_batch(block).ids, minlength=len(counts))
     if not counts.any():
         raise DataError("The text contains none of the model's tokens. Give other text")
     return counts
@@ -154,8 +145,7 @@ def _average(table: np.ndarray, tokenizer: TextTokenizer, data_dir: str | Path) 
     results = evaluate(SentenceEncoder.from_table(rows, tokenizer), "sts", data_dir)
     if AVERAGE not in results["headline"]:
         raise DataError(
-            f"{data_dir} lacks {', '.join(results['skipped'])}, so the average {AVERAGE} of STS "
-            "cannot be computed"
+            f"{data_dir} lacks {', '.join(results['skipped'])}, needed for the average {AVERAGE}"
         )
     return float(results["headline"][AVERAGE])
 

@@ -45,9 +45,7 @@ def configure(parser: Parser) -> None:
     parser.option("--output FILE", "file to write (default: print)", default="-")
     parser.option("--format", "format of the output (default: tsv)", default="tsv", choices=FORMATS)
     parser.option(
-        "--threshold",
-        "lowest cosine of a group that tsv and tmx keep, -1 to 1 (default: keep all)",
-        default=-1.0,
+        "--threshold", "tsv, tmx: lowest cosine to keep, -1 to 1 (default: keep all)", default=-1.0
     )
     parser.option(
         "--max-sentences N",
@@ -62,7 +60,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option("--languages", "tmx: codes such as de en", nargs=2, metavar=("SRC", "TGT"))
     add_json_option(
-        parser, "an object per group with score, source, target, source_lines and target_lines"
+        parser, "an object per group: score, source, target, source_lines, target_lines"
     )
     add_bad_lines(parser)
     add_encoder_options(parser)

@@ -111,12 +111,10 @@ RUNS = argument("runs", "folders that `paraphrastic train` wrote", nargs="+")
 RECIPE = argument("recipe", "recipe to train: a YAML file with a development set")
 MODEL_OR_RECIPE = argument(
     "model MODEL_OR_RECIPE",
-    "model directory or packaged model, or a recipe (.yaml) to train for each language",
+    "model directory or packaged model, or a recipe (.yaml) to train per language",
 )
 TEXT = argument(
-    "--text FILE",
-    "text files whose tokens are counted (default: the pairs of the model's recipe)",
-    nargs="+",
+    "--text FILE", "text files whose tokens are counted (default: pairs of the recipe)", nargs="+"
 )
 
 
@@ -129,19 +127,13 @@ TEXT = argument(
     argument("models", "one or more encoders", nargs="+"),
     argument("--query", "words, phrases or n-grams to find neighbors of", nargs="+", required=True),
     argument(
-        "--among FILE",
-        "file of words or phrases to search, one per line (default: the list in DATA/words)",
+        "--among FILE", "words or phrases to search, one per line (default: the list in DATA/words)"
     ),
     argument(
-        "--rows",
-        "search the rows of the model's own table instead; write _ for a space",
-        default=False,
-        action="store_true",
+        "--rows", "search the model's own table (_ is a space)", default=False, action="store_true"
     ),
     argument(
-        "--most",
-        "number of words or rows to search, from the start of the list (default: all)",
-        type=int,
+        "--most", "words or rows to search, from the start of the list (default: all)", type=int
     ),
     argument("--neighbors", "neighbors shown per query", default=7),
 )
@@ -231,7 +223,7 @@ def fit(arguments: argparse.Namespace) -> Analysis:
     MODEL,
     argument(
         "--sizes M",
-        "mini-batches per mega-batch (default: 1 20 40)",
+        "sizes in mini-batches (default: 1 20 40)",
         default=[1, 20, 40],
         nargs="+",
         type=int,
@@ -319,8 +311,7 @@ def gates(arguments: argparse.Namespace) -> Analysis:
     "--output analysis",
     MODEL,
     argument(
-        "--probes FILE",
-        "probing.json of `paraphrastic evaluate MODEL --suite probing` (default: none)",
+        "--probes FILE", "probing.json of `paraphrastic evaluate --suite probing` (default: none)"
     ),
     argument("--text FILE", "file of sentences, one per line (default: SICK's trial split)"),
     argument("--language CODE", "language to write", default="en"),
@@ -397,7 +388,7 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
     RECIPE,
     argument(
         "--sizes",
-        "numbers of training pairs (default: all pairs, then repeatedly half as many, down to 10)",
+        "numbers of training pairs (default: all, half, and so on to 10)",
         nargs="+",
         type=int,
     ),
@@ -415,11 +406,7 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.data_amount import data_amount as analyze
 
     return analyze(
-        recipe,
-        arguments.output,
-        sizes=arguments.sizes,
-        orders=arguments.orders,
-        data_root=root,
+        recipe, arguments.output, sizes=arguments.sizes, orders=arguments.orders, data_root=root
     )
 
 
@@ -450,11 +437,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary as analyze
 
     return analyze(
-        recipe,
-        arguments.output,
-        most=arguments.most,
-        orders=arguments.lengths,
-        data_root=root,
+        recipe, arguments.output, most=arguments.most, orders=arguments.lengths, data_root=root
     )
 
 
@@ -473,9 +456,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         "recipe, DATA/train)",
     ),
     argument(
-        "--pairs",
-        "sentence pairs per language, at least 1 (has no effect on Tatoeba's sentences)",
-        default=10_000,
+        "--pairs", "pairs per language, at least 1 (not for Tatoeba's sentences)", default=10_000
     ),
     argument(
         "--apart",
@@ -485,15 +466,12 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         action="store_true",
     ),
     argument(
-        "--without CODE",
-        "languages to leave out, such as those of the training data",
-        default=[],
-        nargs="+",
+        "--without CODE", "languages to leave out, such as those of training", default=[], nargs="+"
     ),
     argument("--distances FILE", "TSV file of language distances, instead of URIEL's"),
     argument(
         "--threshold",
-        "share of common subwords, 0 to 1, above which the overlap is high",
+        "share of common subwords above which overlap is high, 0 to 1",
         default=0.3,
         type=float,
     ),
@@ -508,8 +486,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
     if arguments.overrides and not is_recipe:
         raise RecipeError(
-            f"Unknown option {arguments.overrides[0]}. Keys can be set only for a recipe (.yaml), "
-            f"got {arguments.model}"
+            f"Unknown option {arguments.overrides[0]}. Only a recipe (.yaml) has keys to set"
         )
     if arguments.pairs < 1:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
@@ -608,7 +585,6 @@ def _training_pairs(model: str, root: str, fix: str) -> Iterator[tuple[str, str]
         raise DataError(f"Cannot read the training text of {model} ({error}). {fix}") from error
     if sources is None:
         raise DataError(
-            f"{model} was not trained with a recipe of kind contrastive, so its training pairs "
-            f"cannot be read. {fix}"
+            f"{model} has no recipe of kind contrastive, and thus no training pairs. {fix}"
         )
     return (pair for source in sources for pair in source.pairs)

@@ -40,13 +40,12 @@ examples:
 
 def configure(parser: Parser) -> None:
     parser.option(
-        "classifier",
-        "model directory of a task with labels, or a text-classification model of transformers",
+        "classifier", "classifier of this package, or text-classification model of transformers"
     )
     parser.option("file", "TSV file of examples: label, text and, for text pairs, second text")
     parser.option(
         "--paraphrases [NAME=]FILE",
-        "file of paraphrases of the texts. May be repeated",
+        "paraphrases of the texts. May be repeated",
         default=[],
         action="append",
     )
@@ -59,9 +58,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option("--outputs", "paraphrases per text with --back-translate", default=10)
     parser.option(
-        "--encoder MODEL",
-        "encoder for the similarity of text and paraphrase, or none",
-        default="english",
+        "--encoder MODEL", "encoder for the similarity of paraphrases, or none", default="english"
     )
     parser.option("--language-model MODEL", "language model for the perplexity of paraphrases")
     parser.option("--output DIR", "folder of the report", required=True)
@@ -160,7 +157,6 @@ def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
-    """Write the paraphrases that changed a label, and all paraphrases as training examples."""
     from paraphrastic_hf.evaluation.adversarial import training_rows
 
     with open_output(str(folder / f"{name}.training.tsv")) as file:

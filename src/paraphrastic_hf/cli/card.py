@@ -23,7 +23,7 @@ def configure(parser: Parser) -> None:
     parser.option("model", "model directory that `paraphrastic train` wrote")
     parser.option(
         "--evaluation DIR",
-        "folder that `paraphrastic evaluate --output` wrote for this model",
+        "folder of `paraphrastic evaluate --output` for this model",
         required=True,
     )
     add_data_option(parser, "training text and its licenses")
@@ -31,13 +31,11 @@ def configure(parser: Parser) -> None:
     parser.option("--summary TEXT", "one or two sentences about the model", required=True)
     parser.option(
         "--languages CODE",
-        "language codes (ISO 639) of the model (default: languages of its recipe, or en)",
+        "language codes (default: those of the recipe, or en)",
         default=[],
         nargs="+",
     )
-    parser.option(
-        "--license", "license of the weights, as named on the Hub", default="cc-by-sa-4.0"
-    )
+    parser.option("--license", "Hub name of the license of the weights", default="cc-by-sa-4.0")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -31,14 +31,11 @@ def configure(parser: Parser) -> None:
 
     add_scorer_arguments(parser, systems=2)
     parser.option(
-        "--nbest FILE",
-        "n-best lists in which to count ties (default: count ties between the two systems)",
+        "--nbest FILE", "n-best lists in which to count ties (default: between the two systems)"
     )
     parser.option("--output DIR", "folder of the report (default: print it)")
     parser.option(
-        "--count",
-        "number of segments to show of each kind: only SIM differs, only BLEU differs",
-        default=5,
+        "--count", "segments to show of each kind: only SIM differs, only BLEU differs", default=5
     )
     add_resampling_arguments(parser)
     parser.flag("--quiet", "show no progress bar")

@@ -44,7 +44,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option(
         "--combine",
-        "how to combine the vectors of two directions or of several encoders",
+        "combination of two directions or of several encoders",
         choices=("add", "concatenate"),
     )
     parser.option(
@@ -53,17 +53,10 @@ def configure(parser: Parser) -> None:
         choices=("tanh", "linear", "relu"),
     )
     parser.option(
-        "--side",
-        "language to convert, for a release with one table per language",
-        choices=("first", "second"),
+        "--side", "language to convert, if each language has a table", choices=("first", "second")
     )
-    parser.flag(
-        "--spaced",
-        "split at spaces only, for tokenized text, which the releases expect (default: tokenize)",
-    )
-    parser.flag(
-        "--cased", "keep capital letters (default: lower-case, as in training of the releases)"
-    )
+    parser.flag("--spaced", "split at spaces only, for text that is already tokenized")
+    parser.flag("--cased", "keep capital letters (default: lower-case, as the releases do)")
     parser.option(
         "--bad-rows",
         "treatment of malformed rows and repeated words in a text file of vectors. refuse: "

@@ -64,19 +64,12 @@ def configure(parser: Parser) -> None:
             command.epilog = LOOKUP + command.epilog
         if action == "build":
             command.option(
-                "--output DIR",
-                "folder for the rows, to read with datasets.load_from_disk (default: the cache)",
+                "--output DIR", "folder for datasets.load_from_disk (default: the datasets cache)"
             )
         if action == "export":
-            command.option(
-                "--output DIR", "folder for the parquet files and the card", required=True
-            )
-            command.option(
-                "--push ORG/NAME", "private dataset repository on the Hub to upload the export to"
-            )
-            command.flag(
-                "--public", "with --push, make the repository public if the license allows it"
-            )
+            command.option("--output DIR", "folder for parquet files and card", required=True)
+            command.option("--push ORG/NAME", "private dataset repository on the Hub to upload to")
+            command.flag("--public", "with --push: public repository, if the license allows it")
 
 
 def _add_corpus_options(parser: Parser, default: str) -> None:
@@ -88,7 +81,7 @@ def _add_corpus_options(parser: Parser, default: str) -> None:
     )
     parser.option(
         "--set KEY=VALUE",
-        "options of the corpus, which `paraphrastic data info NAME` lists",
+        "options of the corpus, listed by `data info NAME`",
         default=[],
         nargs="+",
     )

@@ -55,10 +55,7 @@ def configure(parser: Parser) -> None:
     )
     parser.flag("--normalize-embeddings", "scale the vectors to unit length")
     parser.option(
-        "--threads N",
-        "threads of tokenizers and averaging models, at least 1 (default: one per core)",
-        default=-1,
-        type=_threads,
+        "--threads N", "threads, at least 1 (default: one per core)", default=-1, type=_threads
     )
     add_bad_lines(parser)
     parser.flag("--quiet", "show no progress bar")
@@ -109,7 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
         remarks.tell()
         tell_if_empty(arguments.texts, count, "vector")
         if not count:
-            is_ours = isinstance(encoder, SentenceEncoder)  # whose dimension is known
+            is_ours = isinstance(encoder, SentenceEncoder)  # dimension known without a text
             write([], encoder.encode([]) if is_ours else np.empty((0, 0)))
     if count and arguments.output != "-":
         rows = f"{counted(count, 'vector')} of {counted(dimension, 'number')}"
@@ -136,7 +133,6 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
 
 
 def _reader(output: str) -> str:
-    """Return a Python expression that reads an output file or folder."""
     if output.endswith(".npy"):
         return f"numpy.load({output!r})"
     if output.endswith("/"):

@@ -56,8 +56,7 @@ def configure(parser: Parser) -> None:
     )
     add_test_options(parser, "suites to run, listed below, or all")
     parser.option(
-        "--output DIR",
-        "folder for tables, plots and finished tasks (default: only print the main figures)",
+        "--output DIR", "folder for tables, plots and finished tasks (default: only print)"
     )
     parser.option("--name", "name of the model in the report (default: last part of its path)")
     add_json_option(parser, "an object per suite with headline, rows and settings")
@@ -148,7 +147,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(results: dict[str, Any], arguments: argparse.Namespace, known: Collection[str]) -> None:
-    """Write the files of a suite's results. Print the main scores in the `known` languages."""
     from paraphrastic_hf.evaluation.registry import SUITES
     from paraphrastic_hf.evaluation.report import in_languages, summary, write_report
 

@@ -17,16 +17,8 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.option(
-        "--cache DIR",
-        "folder in which `evaluate` looks for modules (default: as in `evaluate`, from "
-        "$HF_MODULES_CACHE)",
-    )
-    parser.option(
-        "--space DIR",
-        "write the files of a Hub Space for the metric to this folder, instead of installing "
-        "the metric",
-    )
+    parser.option("--cache DIR", "cache of evaluate's modules (default: $HF_MODULES_CACHE)")
+    parser.option("--space DIR", "write a Hub Space of the metric here, instead of installing it")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -31,7 +31,7 @@ def configure(parser: Parser) -> None:
     add_scorer_arguments(parser)
     parser.option(
         "--frequencies FILE",
-        "text for word frequencies, such as the training text (default: the references)",
+        "text for word frequencies, such as training text (default: references)",
     )
     parser.option(
         "--tagger MODEL", "tagger of `paraphrastic train`, for F1 by part of speech (default: none)"
@@ -45,7 +45,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option(
         "--output FILE",
-        "file of the report, JSON if its name ends in .json, else Markdown (default: print)",
+        "report, JSON if its name ends in .json, else Markdown (default: print)",
         default="-",
     )
     add_resampling_arguments(parser)
@@ -66,8 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if len(arguments.references) > 1:
         raise DataError(
-            f"judge takes one file of references, got {len(arguments.references)}. For several, "
-            "use `paraphrastic simile`"
+            "judge takes one file of references. For several, use `paraphrastic simile`"
         )
     scorer, references, systems = scorer_and_systems(arguments)
     tag = None

@@ -102,10 +102,7 @@ GROUPS = {  # commands by purpose, with a few words for the list and a sentence 
             "translate lines",
             "Translate each line with an encoder-decoder or a generative model.",
         ),
-        "paraphrase": (
-            "paraphrase lines",
-            "Paraphrase each line, with or without a given syntax.",
-        ),
+        "paraphrase": ("paraphrase lines", "Paraphrase each line, with or without a given syntax."),
         "reconstruct": (
             "decode lines from latents",
             "Encode each line to its latent variables and decode it from them.",
@@ -160,8 +157,6 @@ BAR = re.compile(r"\r|(?:\n|\x1b\[A)+\Z|")  # how tqdm begins a bar, and moves b
 
 
 class _MainParser(Parser):
-    """The parser of `paraphrastic` itself, whose help lists the commands in two columns."""
-
     def format_help(self) -> str:
         lines = "\n".join(_command_lines())
         return f"{self.format_usage()}\n{self.description}\n\n{lines}\n\n{EXAMPLES}\n"

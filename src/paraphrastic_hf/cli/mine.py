@@ -68,9 +68,7 @@ examples:
 
 def configure(parser: Parser) -> None:
     parser.option("model", MODEL)
-    parser.option(
-        "source", "file with one sentence per line (also .gz, .xz, .bz2), or - for standard input"
-    )
+    parser.option("source", "file with one sentence per line (also .gz, .xz, .bz2), or -")
     parser.option("target", "file of the other language, in the same format")
     parser.option(
         "--output FILE",
@@ -90,18 +88,14 @@ def configure(parser: Parser) -> None:
     parser.option("--probes", "cells that faiss-ivf searches per line, at least 1", default=32)
     parser.option(
         "--memory MB",
-        "memory for vectors in MB, in addition to the model and about 200 bytes per line",
+        "MB for vectors, besides model and 200 bytes per line",
         default=1024,
         type=float,
     )
     parser.option(
-        "--work DIR",
-        "work folder for texts, vectors and the state of the search (default: OUTPUT.work, "
-        "removed at the end)",
+        "--work DIR", "folder for texts, vectors and search state (default: OUTPUT.work, removed)"
     )
-    add_json_option(
-        parser, "an object per pair with score, source, target, source_line and target_line"
-    )
+    add_json_option(parser, "an object per pair: score, source, target, source_line, target_line")
     add_bad_lines(parser)
     parser.flag("--quiet", "show no progress bars and no counts")
     add_encoder_options(parser)
@@ -116,10 +110,7 @@ def add_pair_options(parser: Parser) -> None:
         choices=SCORES,
     )
     parser.option(
-        "--neighbors",
-        "number of nearest neighbors that --score averages over, at least 1",
-        default=4,
-        dest="k",
+        "--neighbors", "nearest neighbors that --score averages, 1 or more", default=4, dest="k"
     )
     parser.option(
         "--threshold",
@@ -136,10 +127,7 @@ def add_pair_options(parser: Parser) -> None:
         choices=CANDIDATES,
     )
     parser.flag("--allow-many-to-many", "allow a line in several pairs (default: in at most one)")
-    parser.flag(
-        "--exclude-identical",
-        "never pair a line with an equal line, for paraphrases within one text",
-    )
+    parser.flag("--exclude-identical", "never pair equal lines, for paraphrases within one text")
     parser.option(
         "--precision",
         "number format of the exact search: bfloat16 can be several times faster, and "

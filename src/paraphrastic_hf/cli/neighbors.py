@@ -32,14 +32,12 @@ def configure(parser: Parser) -> None:
     parser.option("corpus", TEXTS)
     parser.option(
         "--query TEXT",
-        "query texts, or - to read them from standard input, one per line",
+        "query texts, or - for standard input, one per line",
         nargs="+",
         required=True,
     )
     parser.option("--neighbors", "neighbors printed per query, at least 1", default=5)
-    add_json_option(
-        parser, "an object per query with query and neighbors, each with cosine, line and text"
-    )
+    add_json_option(parser, "an object per query: query, neighbors with cosine, line and text")
     add_bad_lines(parser)
     add_encoder_options(parser)
 
@@ -54,9 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"--neighbors must be at least 1, got {arguments.neighbors}")
     queries = arguments.query
     if len(queries) > 1 and "-" in queries:
-        raise DataError(
-            "--query - reads all queries from standard input. Pass it alone, without other queries"
-        )
+        raise DataError("--query - reads queries from standard input. Pass it alone")
     if queries == ["-"]:
         if arguments.corpus == "-":
             raise DataError("The corpus and the queries cannot both come from standard input")

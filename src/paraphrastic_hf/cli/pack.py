@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     if output.is_dir() and any(output.iterdir()) and not holds_model(output):
         raise DataError(f"{output} contains other files. Choose another --output")
     encoder = _average(arguments.model)
-    if precision == "float16":  # a format of files only
+    if precision == "float16":  # exists only in files, not in memory
         arguments.precision = None
     encoder = smaller(encoder, arguments, arguments.model)
     try:
@@ -71,7 +71,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _average(name: str) -> SentenceEncoder:
-    """Load an averaging model. Convert a generative model to one if possible."""
     encoder = SentenceEncoder.from_pretrained(name)
     if encoder.needs_torch:
         from paraphrastic_hf.encoders.averaged import averaged

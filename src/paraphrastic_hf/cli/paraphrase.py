@@ -10,12 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.lines import (
-    check_inputs,
-    check_output,
-    open_output,
-    tell_if_empty,
-)
+from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, open_output, tell_if_empty
 from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
@@ -71,9 +66,7 @@ def configure(parser: Parser) -> None:
     parser.option("--templates topN", "the N most frequent templates of training, such as top20")
     parser.option("--template-file FILE", "file of templates, one per line")
     parser.option(
-        "--draw",
-        "number of templates to draw at random, the same for all lines (thesis, 6.5.1: 10 of 20)",
-        type=int,
+        "--draw", "templates to draw at random for all lines (thesis: 10 of 20)", type=int
     )
     parser.option(
         "--best N",
@@ -82,9 +75,7 @@ def configure(parser: Parser) -> None:
         type=int,
     )
     parser.flag("--canonical", "rewrite each line without a template (thesis, 4.6)")
-    parser.option(
-        "--generator MODEL", "parse generator: model that expands each template to a full parse"
-    )
+    parser.option("--generator MODEL", "parse generator, which expands templates to full parses")
     parser.option("--parser MODEL", "parser of the lines: model directory or Hub repository")
     parser.option("--trees FILE", "file of trees, one per line, instead of --parser")
     parser.option(
@@ -151,10 +142,7 @@ def run(arguments: argparse.Namespace) -> None:
         for block in blocks:
             parses = None if trees is None else list(islice(trees, len(block)))
             if parses is not None and len(parses) < len(block):
-                raise DataError(
-                    f"{arguments.trees} ends before line {number + len(parses) + 1}. It must have "
-                    f"one tree per line of {arguments.file}"
-                )
+                raise DataError(f"{arguments.trees} has fewer lines than {arguments.file}")
             if arguments.canonical:
                 for text in paraphraser.canonicalise(block, writing=how.after(number)):
                     output.write(one_line(text) + "\n")
@@ -179,14 +167,9 @@ def run(arguments: argparse.Namespace) -> None:
             output.flush()
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
-            raise DataError(
-                f"{arguments.trees} continues after line {number}. It must have one tree per line "
-                f"of {arguments.file}"
-            )
+            raise DataError(f"{arguments.trees} has more lines than {arguments.file} ({number})")
         if without and without == number:
-            raise DataError(
-                f"{arguments.trees} contains no tree. Write it with `paraphrastic parse`"
-            )
+            raise DataError(f"{arguments.trees} has no tree. Write it with `paraphrastic parse`")
     tell_if_empty(arguments.file, number, "paraphrase")
 
 
@@ -200,8 +183,7 @@ def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
     ]
     if given:
         raise DataError(
-            f"--canonical writes one paraphrase per line and has no filter. Leave out "
-            f"{' and '.join(given)}"
+            f"--canonical has one output per line and no filter. Omit {' and '.join(given)}"
         )
 
 
@@ -213,10 +195,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
     if arguments.encoder != "none" and not arguments.canonical:
         encoder = SentenceEncoder.from_pretrained(arguments.encoder)
     return SyntacticParaphraser.from_pretrained(
-        arguments.model,
-        generator=arguments.generator,
-        parser=arguments.parser,
-        encoder=encoder,
+        arguments.model, generator=arguments.generator, parser=arguments.parser, encoder=encoder
     )
 
 
@@ -271,15 +250,13 @@ def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> li
     if arguments.draw is not None:
         if not 1 <= arguments.draw <= len(found):
             raise DataError(
-                f"--draw must be from 1 to the number of templates, {len(found)}, got "
-                f"{arguments.draw}"
+                f"--draw must be from 1 to {len(found)} (templates), got {arguments.draw}"
             )
         found = random.Random(arguments.seed).sample(found, arguments.draw)
     return found
 
 
 def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
-    """Read the trees of the lines. A malformed tree gives None."""
     if not arguments.trees:
         return None
 

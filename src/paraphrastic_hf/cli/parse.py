@@ -36,11 +36,7 @@ examples:
 
 def configure(parser: Parser) -> None:
     parser.option("model", "parser: model directory of `paraphrastic train`, or Hub repository")
-    parser.option(
-        "file",
-        "file with one sentence per line (also .gz, .xz, .bz2), or - for standard input",
-        nargs="?",
-    )
+    parser.option("file", "file with one sentence per line (also .gz, .xz, .bz2), or -", nargs="?")
     parser.option(
         "--pairs FILE",
         "table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet). "
@@ -48,10 +44,7 @@ def configure(parser: Parser) -> None:
         "ignored",
     )
     parser.option("--output FILE", "file to write (default: print)", default="-")
-    parser.flag(
-        "--template",
-        "write only the top two levels of each tree, without words: (ROOT (S (NP) (VP) (.)))",
-    )
+    parser.flag("--template", "write the top two levels without words: (ROOT (S (NP) (VP) (.)))")
     parser.flag("--keep-same", "with --pairs, keep pairs with equal trees, too")
     add_bad_lines(parser)
 

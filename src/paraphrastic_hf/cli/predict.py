@@ -40,7 +40,7 @@ def configure(parser: Parser) -> None:
         "TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2); - for standard input",
     )
     parser.option(
-        "--output FILE", "TSV file: score or label, then the line (default: print)", default="-"
+        "--output FILE", "TSV file of score or label, then line (default: print)", default="-"
     )
     add_bad_lines(parser, "A line with a blank text scores nan. ")
 
@@ -74,7 +74,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _lines(path: str, bad_lines: str) -> Iterator[list[PairLine]]:
-    """Yield the lines of a text file as `PairLine` rows with one text, in blocks."""
     check_inputs(path)
     for block in read_blocks(path, bad_lines=bad_lines):
         yield [PairLine(line, (line,)) for line in block]

@@ -45,8 +45,7 @@ def configure(parser: Parser) -> None:
     parser.option("directory DIR", "folder to publish, or the name of a packaged model or metric")
     parser.option("repository REPO", "repository on the Hub, such as me/my-model")
     parser.option(
-        "--dry-run OUT",
-        "write the files to this new folder instead of uploading them. Needs no token",
+        "--dry-run OUT", "write the files to a new folder instead of uploading. Needs no token"
     )
     parser.flag("--private", "create a private repository (default: public)")
     parser.option("--message", "commit message (default: states the kind of upload)")
@@ -56,10 +55,8 @@ def configure(parser: Parser) -> None:
     of_model.add_argument(
         "--evaluation",
         metavar="DIR",
-        help=(
-            "folder of `paraphrastic evaluate --output` with the scores for the card (default: "
-            "only scores in the training record)"
-        ),
+        help="folder of `paraphrastic evaluate --output` with the scores for the card (default: "
+        "only scores in the training record)",
     )
     add_data_option(of_model, "its SOURCES.tsv files list the licenses of the training text")
     of_model.add_argument(
@@ -67,14 +64,11 @@ def configure(parser: Parser) -> None:
         nargs="+",
         default=[],
         metavar="NAME=LICENSE",
-        help=(
-            "licenses of training files that neither the corpus registry nor SOURCES.tsv lists, "
-            "by file name"
-        ),
+        help="licenses of training files that neither the corpus registry nor SOURCES.tsv lists, "
+        "by file name",
     )
     of_model.add_argument(
-        "--license",
-        help="license of the weights, as named on the Hub (default: one that the sources allow)",
+        "--license", help="Hub name of the license (default: one that the sources allow)"
     )
     of_model.add_argument(
         "--summary", default="", metavar="TEXT", help="one or two sentences for the top of the card"
@@ -98,9 +92,7 @@ def configure(parser: Parser) -> None:
         "Averaging models only",
     )
     of_model.add_argument(
-        "--card",
-        metavar="FILE",
-        help="card to upload (default: generated from the training record)",
+        "--card", metavar="FILE", help="card to upload (default: made from the training record)"
     )
     of_model.add_argument(
         "--hide-paths",
@@ -110,10 +102,8 @@ def configure(parser: Parser) -> None:
     of_model.add_argument(
         "--allow-code",
         action="store_true",
-        help=(
-            "upload the Python files in DIR unchanged, for an encoder of your own (default: "
-            "upload this package's code, and fail for other code)"
-        ),
+        help="upload the Python files in DIR unchanged, for an encoder of your own (default: "
+        "upload this package's code, and fail for other code)",
     )
 
 

@@ -29,8 +29,7 @@ def configure(parser: Parser) -> None:
     parser.option("model", "generative model: model directory of a recipe of kind generative")
     parser.option("file", TEXTS)
     parser.option(
-        "--language CODE",
-        "language of the lines, such as en. Optional if the model reconstructs only one language",
+        "--language CODE", "language of the lines, such as en. Optional if there is only one"
     )
     add_writing_options(parser)
 

@@ -25,7 +25,7 @@ def configure(parser: Parser) -> None:
     parser.option("--host", "address to listen on (default: %(default)s)", default="127.0.0.1")
     parser.option("--port N", "port (default: %(default)s)", default=8000)
     parser.option(
-        "--max-bytes N", "largest request body in bytes (default: %(default)s)", default=8_000_000
+        "--max-bytes N", "maximum bytes of a request (default: %(default)s)", default=8_000_000
     )
 
 

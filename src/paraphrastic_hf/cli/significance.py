@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.evaluate import add_test_options, chosen_tests
-from paraphrastic_hf.cli.shared.options import (
-    MODEL,
-    add_smaller_options,
-    smaller,
-)
+from paraphrastic_hf.cli.shared.options import MODEL, add_smaller_options, smaller
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import RecipeError, counted
@@ -36,9 +32,7 @@ def configure(parser: Parser) -> None:
     parser.option("second MODEL_B", "encoder to compare with MODEL_A")
     add_test_options(parser, "suites of scored pairs, tatoeba, bucc or xnli")
     parser.option(
-        "--samples",
-        "random permutations for datasets of more than 20 examples, at least 1",
-        default=1000,
+        "--samples", "random permutations for more than 20 examples, 1 or more", default=1000
     )
     parser.option("--seed", "seed of the random draws, 0 or more", default=1)
     add_smaller_options(parser, "MODEL_B")

@@ -70,7 +70,7 @@ def add_scorer_arguments(
         texts.add_argument(
             "--source",
             metavar="FILE",
-            help="file of source texts, one per line, to score without references",
+            help="source texts, one per line, to score without references",
         )
         parser.add_argument(
             "--languages",
@@ -97,40 +97,30 @@ def add_scorer_arguments(
     parser.add_argument(
         "--similarity",
         choices=SIMILARITIES,
-        help=(
-            "how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
-            "thesis. windows: best match of every five consecutive tokens of the first "
-            "1,024, for averaging models of this package (default: windows for simile, "
-            "sentences for other models)"
-        ),
+        help="how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
+        "thesis. windows: best match of every five consecutive tokens of the first "
+        "1,024, for averaging models of this package (default: windows for simile, "
+        "sentences for other models)",
     )
     parser.add_argument(
-        "--alpha",
-        type=float,
-        default=0.25,
-        help="weight of the length penalty, 0 for none",
+        "--alpha", type=float, default=0.25, help="weight of the length penalty, 0 or more"
     )
     parser.add_argument(
         "--penalty",
         default="both",
         choices=PENALTIES,
-        help=(
-            "hypotheses to penalize for their length: those shorter than the reference (brevity), "
-            "longer (excess), both, or none"
-        ),
+        help="hypotheses to penalize for their length: those shorter than the reference (brevity), "
+        "longer (excess), both, or none",
     )
     parser.add_argument(
         "--length",
         default="tokens",
         choices=UNITS,
-        help="unit of length: the model's tokens, or their characters",
+        help="unit of length: tokens or their characters",
     )
     parser.add_argument("--lowercase", action="store_true", help="lower-case the texts first")
     parser.add_argument(
-        "--several",
-        default="best",
-        choices=SEVERAL,
-        help="score of a segment with several references",
+        "--several", default="best", choices=SEVERAL, help="score with several references"
     )
     add_bad_lines(parser, "A blank line scores 0. ")
     add_encoder_options(parser)
@@ -138,10 +128,7 @@ def add_scorer_arguments(
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--samples",
-        type=int,
-        default=1000,
-        help="random samples for the intervals and p-values, at least 1",
+        "--samples", type=int, default=1000, help="samples for intervals and p-values, 1 or more"
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of the samples, 0 or more")
 
@@ -149,9 +136,7 @@ def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
 def configure(parser: argparse.ArgumentParser) -> None:
     add_scorer_arguments(parser, sources=True)
     parser.add_argument(
-        "--segments",
-        action="store_true",
-        help="write the scores of each segment, tab-separated, instead of the corpus scores",
+        "--segments", action="store_true", help="write scores of each segment instead of the corpus"
     )
     parser.add_argument(
         "--output",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 SPLITS = ("validation", "test")
-BESIDE = {  # options of `paraphrase`, by what a model reads beside a sentence
+BESIDE = {  # options of `paraphrase`, by the second input of a model (`template` in its config)
     "none": "--canonical",
     "template": "--templates top20",
     "parse": "--template-file parses.txt",
@@ -56,13 +56,9 @@ class _List(argparse.Action):
 
 
 def configure(parser: Parser) -> None:
-    parser.option(
-        "recipe", "recipe to train: a YAML file, or the name of a packaged recipe (--list)"
-    )
+    parser.option("recipe", "recipe to train: a YAML file, or a packaged recipe (--list)")
     parser.add_argument(
-        "--list",
-        action=_List,
-        help="print the packaged recipes with their training time in minutes on two cores",
+        "--list", action=_List, help="print packaged recipes with training minutes on two cores"
     )
     add_keys_option(parser, _load, more=source_fields)
     parser.option(

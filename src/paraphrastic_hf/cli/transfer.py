@@ -36,14 +36,9 @@ def configure(parser: Parser) -> None:
     parser.option("model", "generative model: model directory of a recipe of kind generative")
     parser.option("--source FILE", "sentences that give the meaning, one per line", required=True)
     parser.option(
-        "--style FILE",
-        "sentences that give the style, one for each line of --source",
-        required=True,
+        "--style FILE", "sentences that give the style, one per line of --source", required=True
     )
-    parser.option(
-        "--language CODE",
-        "language to write, such as en. Optional if the model reconstructs only one language",
-    )
+    parser.option("--language CODE", "language to write, such as en. Optional if there is only one")
     add_writing_options(parser)
 
 

@@ -41,9 +41,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option("--from CODE", "language of the lines, for NLLB, M2M100 and mBART", dest="source")
     parser.option(
-        "--prefix TEXT",
-        "text put before every line, for T5: 'translate English to German: '",
-        default="",
+        "--prefix TEXT", "prefix of every line, for T5: 'translate English to German: '", default=""
     )
     add_writing_options(parser)
     parser.option(
@@ -56,7 +54,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option(
         "--metric",
-        "similarity of two translations for --decode mbr (default: simile)",
+        "similarity of translations for --decode mbr (default: simile)",
         choices=UTILITIES,
     )
     parser.option(
@@ -92,9 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
         from paraphrastic_hf.generation.any_translator import load_translator
 
         translate = load_translator(
-            arguments.model,
-            **languages,
-            trust_remote_code=arguments.trust_remote_code,
+            arguments.model, **languages, trust_remote_code=arguments.trust_remote_code
         )
 
     def write(lines: list[str], how: GenerationOptions) -> list[list[GeneratedText]]:

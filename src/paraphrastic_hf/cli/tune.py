@@ -55,9 +55,7 @@ def _trials(text: str) -> int:
 
 
 def configure(parser: Parser) -> None:
-    parser.option(
-        "recipe", "recipe with a development set: a YAML file, or the name of a packaged recipe"
-    )
+    parser.option("recipe", "recipe with a development set: YAML file or packaged name")
     parser.option(
         "--grid KEY=A,B,...",
         "values to try for a recipe key. Repeat the option for each key",
@@ -65,9 +63,7 @@ def configure(parser: Parser) -> None:
         required=True,
     )
     parser.option(
-        "--output DIR",
-        "folder of the search. The same command resumes an interrupted search",
-        required=True,
+        "--output DIR", "folder of the search. The same command resumes it", required=True
     )
     parser.option(
         "--sampler",
@@ -76,9 +72,7 @@ def configure(parser: Parser) -> None:
         default="grid",
         choices=("grid", "random", "tpe"),
     )
-    parser.option(
-        "--trials N", "number of trials, at least 1 (default: all combinations)", type=_trials
-    )
+    parser.option("--trials N", "number of trials (default: all combinations)", type=_trials)
     add_data_option(parser, "base of relative paths in the recipe")
     parser.flag("--quiet", "show no progress bars")
     parser.set_defaults(takes_overrides=True, recipe_kinds=("contrastive",))

@@ -39,8 +39,7 @@ def find_recipe(name: str | Path) -> Path:
     if Path(name).is_file():
         if _TEXT_FILE.search(str(name)):
             raise RecipeError(
-                f"{name} is a text file, not a recipe. Name a recipe first, as in: own "
-                f"--data.sources {name}"
+                f"{name} is not a recipe. Name one first, as in: own --data.sources {name}"
             )
         return Path(name)
     wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")

@@ -21,10 +21,10 @@ TOO_LARGE = f"it has an integer of more than {MOST_BITS:,} bits"
 class _UniqueKeys(yaml.SafeLoader):
     """YAML loader that rejects duplicate keys and very long integers.
 
-    It also limits the total number of pairs, which merges (`<<`) can multiply.
+    It also limits the total number of key-value pairs, which merges (`<<`) can multiply.
     """
 
-    pairs = 0  # in all mappings, including merged pairs
+    pairs = 0  # key-value pairs so far in all mappings, including merged pairs
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         own = (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge")
@@ -76,7 +76,6 @@ def parse_yaml(text: str, name: str) -> Any:
 
 
 def _check_extent(value: Any) -> None:
-    """Raise ValueError if a value exceeds the limits of `parse_yaml`."""
     left, values = [(value, 0)], 1
     while left:
         item, depth = left.pop()

@@ -32,7 +32,7 @@ TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", s
 _ENCODERS = (Path(__file__).parents[1] / "models" / "encoders").glob("*.py")
 # Kinds of encoder that a recipe can name. `register_encoder` adds more. Mixtures have `parts`.
 ENCODER_KINDS = [*sorted({path.stem for path in _ENCODERS} - {"__init__", "mixed"}), CODE]
-MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"  # of a record
+MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"  # starts a record
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,14 +146,10 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"Cannot read the recipe {path}: {error}") from error
     if len(content) > MOST_BYTES:
-        raise RecipeError(
-            f"{path} is too large for a recipe: it has more than {MOST_BYTES:,} bytes"
-        )
+        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, too many for a recipe")
     mapping = parse_yaml(text, f"the recipe {path}")
     if not isinstance(mapping, dict):
-        raise RecipeError(
-            f"{path} must contain a mapping of keys to values, got {type(mapping).__name__}"
-        )
+        raise RecipeError(f"{path} must map keys to values, got {type(mapping).__name__}")
     return mapping
 
 
@@ -173,9 +169,7 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
         elif groups:
             groups[-1][1].append(item)
         else:
-            raise RecipeError(
-                f"The value {item!r} has no key. Write it after a key, as in --KEY {item}"
-            )
+            raise RecipeError(f"{item!r} has no key. Write it after a key: --KEY {item}")
     parsed = []
     times = sum(key.rpartition(".")[2] == "sources" for key, _ in groups)
     if times > 1:  # for all other keys the last value counts
@@ -251,9 +245,7 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for key in mapping:
         if key not in fields:
-            raise RecipeError(
-                f"Unknown recipe key {_join(where, key)!r}. {_nearest(str(key), fields)}"
-            )
+            raise RecipeError(f"Unknown key {_join(where, key)!r}. {_nearest(str(key), fields)}")
     values = {}
     for name, field in fields.items():
         place = _join(where, name)
@@ -263,9 +255,7 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
         elif start is not None:
             values[name] = getattr(start, name)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise RecipeError(
-                f"{place} is missing: {field.metadata.get('help', 'a value is needed')}"
-            )
+            raise RecipeError(f"{place} is missing: {field.metadata.get('help', 'give a value')}")
     return cls(**values)
 
 
@@ -353,9 +343,7 @@ def imported(name: str, key: str) -> Callable[..., Any]:
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise RecipeError(
-            f"{key} must be an importable module:function, got {name!r} ({error})"
-        ) from error
+        raise RecipeError(f"{key} must be module:function, got {name!r} ({error})") from error
     if not callable(found):
         raise RecipeError(f"{key} must be a function or class, got {name!r}")
     return found  # type: ignore[no-any-return]

@@ -52,7 +52,6 @@ def convert(
         output: Directory to write. An error leaves no partial directory.
         choices: Facts that the file does not contain.
         overwrite: Replace an earlier conversion in `output`.
-        progress: Show a progress bar while reading text.
 
     Raises:
         DataError: The file is damaged, has an unknown format, contains code, or needs a choice that
@@ -91,8 +90,7 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
     """
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
-            f"{path} contains vectors as text, so --kind must be words or trigrams, got "
-            f"{choices.kind}"
+            f"{path} has vectors as text: --kind must be words or trigrams, got {choices.kind}"
         )
     entries, table = load_vectors(path, bad_rows=choices.bad_rows, progress=progress)
     row_of = {entry: row for row, entry in enumerate(entries)}

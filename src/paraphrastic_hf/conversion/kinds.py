@@ -18,7 +18,6 @@ class Part:
     Attributes:
         tokens: `words`, `trigrams` or `ngrams` (CHARAGRAM).
         encoder: `average`, `projection`, `charagram`, `lstm` or `gran`.
-        directions: 1 or 2.
         detail: Pooling of an LSTM, or variant of a GRAN.
     """
 

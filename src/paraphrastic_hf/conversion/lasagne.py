@@ -1,9 +1,9 @@
 """Convert arrays of Lasagne's recurrent layers, in `get_all_params` order, to state dicts.
 
-    LSTM    W_in (dim, size), W_hid (size, size), b (size,) of the input gate, forget gate, cell and
-            output gate. Then the peepholes (size,) of input, forget and output gate
-    GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two from GRAN-3
-            on, and in GRAN-4 W_a (size, size) of both
+    LSTM    for the input gate, forget gate, cell and output gate, in this order: W_in (dim, size),
+            W_hid (size, size), b (size,). Then three peepholes (size,): input, forget, output gate
+    GRAN    an LSTM, then for one gate (from GRAN-3 on two gates): W_x, W_h (size, size), b (size,).
+            In GRAN-4 then W_a (size, size) for both gates
 
 Lasagne multiplies x W, so matrices are transposed. In releases with two gates, the gate of x_t is
 the second. In this package it is the first.

@@ -72,7 +72,6 @@ def read_torch(path: str | Path) -> Any:
 
 
 def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
-    """Convert a PyTorch release."""
     words_key = (
         "vocab_words" if isinstance(checkpoint, dict) and "vocab_words" in checkpoint else "vocab"
     )
@@ -83,7 +82,7 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
         )
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
-            f"{path} is a PyTorch release, so --kind must be words or trigrams, got {choices.kind}"
+            f"{path} is a PyTorch release: --kind must be words or trigrams, got {choices.kind}"
         )
     settings = Settings.of(checkpoint.get("args"))
     table, cells = _weights(checkpoint, path, choices)
@@ -137,14 +136,13 @@ def _weights(
         choices.refuse(str(path), {"side": "has one encoder and table for both languages"})
     if sides["_fr"] and choices.side is None:
         raise DataError(
-            f"{path} has separate weights for two languages. Choose a language with --side first "
-            "or --side second"
+            f"{path} has weights for two languages. Choose one with --side first or --side second"
         )
     # Weights shared by both languages are stored with the first side.
     chosen = {**sides[""], **sides[SIDES[choices.side or "first"]]}
     if "embedding.weight" not in chosen or len(chosen["embedding.weight"].shape) != 2:
         raise DataError(
-            f"{path} has no table of token vectors. The file contains\n  {_described(checkpoint)}"
+            f"{path} has no token vectors. The file contains\n  {_described(checkpoint)}"
         )
     arrays = {
         name: check_numbers(tensor.detach().float().numpy(), f"{path}: {name}")
@@ -199,7 +197,6 @@ def _tokenizer(
 
 
 def _sentencepiece_file(settings: Settings, path: Path, choices: Choices) -> Path:
-    """Return the sentencepiece file: the given one, or the one in the release's folder."""
     if choices.vocabulary is not None:
         return Path(choices.vocabulary)
     named = Path(settings.sp_model).name if settings.sp_model else "its sentencepiece model"
@@ -216,15 +213,12 @@ def _encoder(
 ) -> tuple[TableConfig, State]:
     if not arrays:
         if settings.pool != "mean":
-            raise DataError(
-                f"{path} pools its token vectors by {settings.pool}. Only mean pooling can be "
-                "converted"
-            )
+            raise DataError(f"{path} pools by {settings.pool}. Only mean pooling can be converted")
         return AveragingConfig(vocab_size=len(table), hidden_size=table.shape[1]), {}
     wanted = {f"lstm.{name}{end}" for name in LSTM_ARRAYS for end in ("", "_reverse")}
     if arrays.keys() != wanted:
         raise DataError(
-            f"{path}: the LSTM must be one bidirectional layer, got {', '.join(sorted(arrays))}"
+            f"{path} must have one bidirectional LSTM layer, got {', '.join(sorted(arrays))}"
         )
     size = arrays["lstm.weight_hh_l0"].shape[1]
     config = RecurrentConfig(

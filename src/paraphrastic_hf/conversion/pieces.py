@@ -57,7 +57,6 @@ def convert_pieces(
 
     Args:
         path: The sentencepiece model, which must be Unigram.
-        row_of: Row of each piece.
         table: (rows, dim).
         keep_unknown: Give pieces without a row the vector of `UUUNKKK`, the release's unknown
             token, as `--zero-unk 0` does. Otherwise they get zeros.
@@ -113,13 +112,8 @@ def _read_model(path: Path) -> ModelProto:
         UNKNOWN_PIECE,
         CONTROL_PIECE,
     }:
-        raise DataError(
-            f"{path} is not a Unigram model of ordinary pieces. Give the sentencepiece model of "
-            "the release"
-        )
+        raise DataError(f"{path} is no Unigram model of ordinary pieces. Give the release's model")
     is_usual = normalizer.add_dummy_prefix and normalizer.escape_whitespaces
     if not is_usual or proto.trainer_spec.treat_whitespace_as_suffix:
-        raise DataError(
-            f"{path} does not mark the start of words. Give the sentencepiece model of the release"
-        )
+        raise DataError(f"{path} does not mark the start of words. Give the release's model")
     return proto

@@ -66,9 +66,7 @@ class Choices:
                 flag = {"vocabulary": "tokenizer", "bad_rows": "bad-rows"}.get(
                     field.name, field.name
                 )
-                raise DataError(
-                    f"--{flag} {value} has no effect, because {place} {unread[field.name]}. Omit it"
-                )
+                raise DataError(f"Omit --{flag} {value}, because {place} {unread[field.name]}")
 
 
 def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: bool) -> str:
@@ -89,14 +87,9 @@ def _refuse_occupied(output: Path, overwrite: bool) -> None:
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "source.json").exists():
-        raise DataError(
-            f"{output} exists, but `paraphrastic convert` did not write it. Choose another --output"
-        )
+        raise DataError(f"{output} is not of `paraphrastic convert`. Choose another --output")
     if not overwrite:
-        raise DataError(
-            f"{output} contains a converted model. Choose another --output, or pass --overwrite "
-            "to replace it"
-        )
+        raise DataError(f"{output} has a converted model. Use another --output, or --overwrite")
 
 
 def _form(path: Path) -> str:

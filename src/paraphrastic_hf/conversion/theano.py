@@ -105,7 +105,7 @@ def _without_initial_states(arrays: list[np.ndarray], place: str) -> list[np.nda
         if number and array.ndim == 2 and len(array) == 1 and array.shape[1] > 1:
             if array.any():
                 raise DataError(
-                    f"{place}: entry {number} is a nonzero initial state, which cannot be converted"
+                    f"{place} has a nonzero initial state, entry {number}. Cannot convert it"
                 )
         else:
             kept.append(array)
@@ -137,7 +137,6 @@ def _find_kind(file: TheanoFile, place: str) -> str:
 
 
 def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -> bool:
-    """Return whether each vocabulary has as many entries as its table has rows."""
     if not vocabularies:
         return len(pieces) == 1 and pieces[0].part.tokens != "trigrams"
     if len(vocabularies) != (1 if len(pieces) == 1 else 2):
@@ -151,7 +150,7 @@ def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -
 
 
 def _own_vocabulary(part: Part, vocabularies: list[dict[str, int]]) -> dict[str, int]:
-    """Return the vocabulary of a part. In a mixture, the one of n-grams is first."""
+    """Return the vocabulary of a part. In a mixture, the vocabulary of n-grams is first."""
     return vocabularies[-1 if part.tokens == "words" else 0]
 
 
@@ -163,14 +162,12 @@ def _vocabularies(
     (piece, *others) = pieces
     if others or piece.part.tokens == "trigrams":
         raise DataError(
-            f"{place} does not end with a vocabulary, unlike the ParaNMT releases of this kind. "
-            "Give the complete release"
+            f"{place} does not end with a vocabulary. Give the complete ParaNMT release"
         )
     if choices.vocabulary is None:
         wanted = "feature file" if piece.part.tokens == "ngrams" else "vectors file"
         raise DataError(
-            f"{place} has no vocabulary. Pass the {wanted} that the model was trained with as "
-            "--tokenizer FILE"
+            f"{place} has no vocabulary. Give the {wanted} of the training as --tokenizer FILE"
         )
     if piece.part.tokens == "ngrams":
         return [read_features(choices.vocabulary, len(piece.table) - 1)]
@@ -224,7 +221,6 @@ def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, St
 
 
 def _in_order(states: list[State]) -> State:
-    """Merge the weights of the cells of both directions."""
     merged: State = {}
     for number, state in enumerate(states):
         merged.update(prefixed(f"cells.{number}.", state))

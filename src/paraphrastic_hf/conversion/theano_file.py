@@ -1,6 +1,6 @@
 """Reader of the Theano releases' `.pickle` files: arrays in layer order, and vocabularies.
 
-* towards-universal 2016 and charagram 2016: Theano's shared variables (only trained ones).
+* towards-universal 2016 and charagram 2016: the trained shared variables of Theano.
 * revisiting-recurrent 2017: numpy arrays, including initial states.
 * ParaNMT 2018: numpy arrays, then a dict from words to rows, or two such dicts for a mixture.
 
@@ -37,9 +37,7 @@ class _NumberType(metaclass=_Fixed):
 
     def __init__(self, code: str, *_: Any) -> None:
         if code not in ("f2", "f4", "f8"):
-            raise pickle.UnpicklingError(
-                f"the file contains an array of type {code!r:.40} instead of floats"
-            )
+            raise pickle.UnpicklingError(f"the file has an array of type {code!r:.40}, not floats")
         self.dtype = np.dtype(code)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -74,14 +72,6 @@ def _encode(text: str, *_: Any) -> bytes:
     return str.encode(text, "latin-1")
 
 
-def _new_object(kind: Any, *_: Any) -> Any:
-    return kind()
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
 SHARED_VARIABLES = (
     "theano.tensor.sharedvar.TensorSharedVariable",
     "theano.sandbox.cuda.var.CudaNdarraySharedVariable",
@@ -90,10 +80,10 @@ NAMES: dict[str, Any] = {
     **dict.fromkeys(SHARED_VARIABLES, _Object),
     "theano.tensor.type.TensorType": _Object,
     "theano.sandbox.cuda.type.CudaNdarrayType": _Object,
-    "theano.sandbox.cuda.type.CudaNdarray_unpickler": _same,
+    "theano.sandbox.cuda.type.CudaNdarray_unpickler": lambda value: value,
     "theano.gof.link.Container": _Object,
     "theano.gof.utils.scratchpad": _Object,
-    **dict.fromkeys(("copy_reg._reconstructor", "copyreg._reconstructor"), _new_object),
+    **dict.fromkeys(("copy_reg._reconstructor", "copyreg._reconstructor"), lambda kind, *_: kind()),
     **dict.fromkeys(("__builtin__.object", "builtins.object"), _Object),
     "_codecs.encode": _encode,
     "numpy.ndarray": _Array,
@@ -114,9 +104,7 @@ class _Unpickler(pickle.Unpickler):
         try:
             return NAMES[f"{module}.{name}"]
         except KeyError:
-            raise pickle.UnpicklingError(
-                f"the file refers to {module}.{name}, which is not allowed"
-            ) from None
+            raise pickle.UnpicklingError(f"{module}.{name} is not allowed in the file") from None
 
 
 @dataclass(frozen=True)
@@ -145,13 +133,11 @@ def read_theano(path: str | Path) -> TheanoFile:
             values = _Unpickler(file, encoding="latin-1").load()
     except Exception as error:  # a damaged pickle raises many kinds
         raise DataError(
-            f"Cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give the complete, "
-            "unpacked release"
+            f"Cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give a whole release"
         ) from error
     if not isinstance(values, list) or not values:
         raise DataError(
-            f"{path} contains a {type(values).__name__}. Expected the list of arrays of a "
-            "Theano release"
+            f"{path} contains a {type(values).__name__}, not the arrays of a Theano release"
         )
     last = values[-1]
     vocabularies: list[Any] = []
@@ -175,16 +161,11 @@ def check_numbers(array: Any, place: str) -> np.ndarray:
     An empty array or a number that is not finite in float32 raises an error.
     """
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
-        raise DataError(
-            f"{place} is not an array of floats. A Theano release has arrays, then up to two "
-            "vocabularies"
-        )
+        raise DataError(f"{place} is not an array of floats, before up to two vocabularies")
     with np.errstate(over="ignore"):
         whole = np.asarray(array, np.float32)
     if not np.isfinite(whole).all():
-        raise DataError(
-            f"{place} contains numbers that are not finite in float32. The model is broken"
-        )
+        raise DataError(f"{place} has numbers that are not finite in float32. The model is broken")
     return whole
 
 
@@ -201,7 +182,6 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """Return the array in a value or in a Theano shared variable, or None if it has no array."""
     if isinstance(value, _Object):
         storage = getattr(getattr(value, "container", None), "storage", None)
         value = storage[0] if isinstance(storage, list) and len(storage) == 1 else None

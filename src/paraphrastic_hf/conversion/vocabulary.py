@@ -22,7 +22,6 @@ def arrange(
     """Return the tokens with ids from 2, and the embedding table in the order of ids.
 
     Args:
-        row_of: Row of each token.
         table: (rows, dim). Rows without a token are dropped.
 
     Returns:
@@ -106,7 +105,7 @@ def read_features(path: str | Path, count: int) -> dict[str, int]:
         ngram, *rest = raw.rstrip(b"\r\n").split(b"\t")
         if not rest or len(ngram) < 2:
             raise DataError(
-                f"{path}:{number} is {raw[:40]!r}. Expected an n-gram, a space, a tab and a count"
+                f"{path}:{number} is {raw[:40]!r}, not an n-gram, a space, a tab and a count"
             )
         occurrences = number_in(rest[0].decode("latin-1"), f"{path}:{number}", what="a count")
         ngram = ngram[:-1]

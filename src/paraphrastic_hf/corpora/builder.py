@@ -44,9 +44,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
         data_dir = kwargs.get("data_dir")
         config = kwargs.get("config_name") or self.DEFAULT_CONFIG_NAME
         if config is None:
-            raise DataError(
-                f"{self.NAME} requires two language codes as its configuration, such as en-fr"
-            )
+            raise DataError(f"{self.NAME} needs two language codes as configuration, such as en-fr")
         stamp = f"{paraphrastic_hf.__version__}-{datasets.__version__}"
         if data_dir is not None:
             folder = open_folder(self.source, config, data_dir)

@@ -127,7 +127,6 @@ def _languages(source: Source, counts: Counts) -> list[str] | None:
 
 
 def _size(counts: Counts) -> list[str] | None:
-    """Return the Hub's category of the number of rows, or None if a number is unknown."""
     sizes = [number for splits in counts.values() for number in splits.values()]
     if not sizes or None in sizes:
         return None
@@ -145,7 +144,6 @@ def size_category(rows: int) -> str:
 
 
 def _license(source: Source) -> dict[str, Any]:
-    """Return the Hub's name of a Creative Commons license, or `other`."""
     if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.license):
         return {"license": source.license.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}

@@ -31,9 +31,7 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
     found: list[RowCount] = []
     sources = [source for source in SOURCES.values() if corpus_folder(source, data_dir)]
     if not sources:
-        raise DataError(
-            f"{data_dir} contains no known corpus. List them with `paraphrastic data list`"
-        )
+        raise DataError(f"{data_dir} has no known corpus. See `paraphrastic data list`")
     for source in tqdm(sources, desc="corpora", disable=not progress):
         for config, published in source.configs.items():
             try:

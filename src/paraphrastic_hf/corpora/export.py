@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,6 @@ def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
 
 
 def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
-    """Create the output folder, or check that it is an earlier export of this corpus."""
     folder = Path(output)
     if data_dir is not None:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()
@@ -120,20 +120,15 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
         raise DataError(f"Cannot write to {folder}: {error}") from error
     exported = _exported(folder)
     if exported and name not in exported:
-        raise DataError(
-            f"{folder} contains an export of {next(iter(exported))}. Choose another folder"
-        )
+        raise DataError(f"{folder} has an export of {next(iter(exported))}. Choose another folder")
     # a killed export leaves .part folders
     foreign = [path.name for path in folder.iterdir() if path.suffix != ".part"]
     if foreign and not exported:
-        raise DataError(
-            f"{folder} contains {foreign[0]}, so it is not an export. Choose another folder"
-        )
+        raise DataError(f"{folder} is not an export, since it has {foreign[0]}. Use another")
     return folder
 
 
 def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the row counts of an earlier export, by corpus, configuration and split."""
     try:
         found = read_json(folder / RECORD)
     except (OSError, ValueError):
@@ -147,8 +142,6 @@ def push(
     """Upload an exported folder to a dataset repository on the Hub.
 
     Args:
-        folder: A folder that `export` wrote.
-        repository: Name of the repository, such as `me/sts`.
         public: Make the repository public instead of private.
         **options: `token`, `revision`, `message` and `pull_request` of `Destination`.
 
@@ -175,9 +168,7 @@ def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
     if public and not find_source(name).may_share:
         raise DataError(f"The license of {name} does not allow publishing it. Push it as private")
     if name not in _exported(Path(folder)):
-        raise DataError(
-            f"{folder} is not an export of {name}. Write one with `paraphrastic data export {name}`"
-        )
+        raise DataError(f"{folder} is not an export. Write one: `paraphrastic data export {name}`")
 
 
 def exported_corpus(folder: str | Path) -> str | None:
@@ -207,7 +198,8 @@ def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> in
     schema = rows.features.arrow_schema
     count, number, writer = 0, 0, None
     try:
-        for batch in _batches(tqdm(rows, desc=name, unit=" rows", disable=not progress)):
+        shown = iter(tqdm(rows, desc=name, unit=" rows", disable=not progress))
+        while batch := list(islice(shown, ROWS_AT_A_TIME)):
             if writer is None:
                 writer = pq.ParquetWriter(folder / f"{split}-{number:05d}.parquet", schema)
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))
@@ -219,14 +211,3 @@ def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> in
         if writer is not None:
             writer.close()
     return count
-
-
-def _batches(rows: Iterable[Any]) -> Iterable[list[Any]]:
-    batch: list[Any] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == ROWS_AT_A_TIME:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

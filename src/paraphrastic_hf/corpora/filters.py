@@ -44,7 +44,6 @@ class PairFilter:
     Attributes:
         min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, chapter 7, footnote
             3).
-        max_score: Highest paraphrase score.
         max_overlap: Highest trigram overlap, 0 to 1. 0.2 for SIM's training data.
         min_words: Minimum number of words (split at white space) of each side. 5 for bitext
             (thesis, 5.6.2).
@@ -105,9 +104,8 @@ class Sieve:
     """Filter that counts the pairs it leaves out and can write them to a file.
 
     Args:
-        name: Name of the corpus, for the log.
-        rejects: TSV file for the pairs left out, or None. Its columns are both texts, the measure,
-            the value and the allowed values. The file appears once all pairs have been read.
+        rejects: TSV file for the pairs left out. Its columns are both texts, the measure, the value
+            and the allowed values. It appears once all pairs have been read. None writes no file.
 
     Example:
         >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
@@ -157,9 +155,7 @@ def _place_of_rejects(path: str | Path) -> Path:
         with place.open("rb") as file:
             columns = file.readline(MAX_LINE_BYTES).split(b"\t")
         if len(columns) != 5 or columns[2].decode("utf-8", "replace") not in MEASURES:
-            raise DataError(
-                f"{path} exists and is not a file of rejected pairs. Choose another file"
-            )
+            raise DataError(f"{path} is not a file of rejected pairs. Choose another file")
     return place
 
 
@@ -184,10 +180,11 @@ def unique_word_pairs(
 
 
 def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """Return how often the semantic encoder reads the first side of each bitext (thesis, 5.12).
+    """Return the probability that the semantic encoder reads the first side of each bitext.
 
-    With these probabilities all languages are read about equally often (footnote 24 of chapter 5).
-    If English has bitexts with N languages, it is read with probability 1 / (N + 1), as in 5.13.1.
+    With these probabilities (thesis, 5.12) all languages are read about equally often (footnote 24
+    of chapter 5). If English has bitexts with N languages, it is read with probability 1 / (N + 1),
+    as in 5.13.1.
 
     Example:
         >>> first_side_probabilities([("en", "fr"), ("en", "de"), ("en", "es")])[("en", "fr")]

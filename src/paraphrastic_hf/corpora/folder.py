@@ -23,8 +23,6 @@ class Folder:
     """Files of a corpus.
 
     Attributes:
-        name: Name of the corpus, for messages.
-        roots: Folders to search, in order.
         archives: Archives to search if the folders lack a file.
     """
 
@@ -54,7 +52,7 @@ class Folder:
         return found
 
     def files(self, pattern: str) -> list[Path]:
-        """Return the sorted files that match a pattern in the first root or archive with any."""
+        """Return the sorted matches of a pattern in the first root or archive that has any."""
         for place in self.places():
             if place.is_file():
                 return [place]
@@ -106,7 +104,7 @@ def evaluation_files(root: str | Path) -> Path:
 
 
 def corpus_folder(source: Source, root: str | Path) -> Path | None:
-    """Return `root` or `root/eval`, whichever holds the corpus's folder, or None."""
+    """Return the folder `root` or `root/eval` that contains the folder of the corpus, if any."""
     for place in (Path(root), Path(root) / "eval"):
         if any((place / name).exists() for name in source.folders):
             return place
@@ -130,7 +128,8 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
         for name in source.folders
         if (folder / name).exists()
     ]
-    if not named and source.folders and _holds_corpora(base):
+    others = (each for each in SOURCES.values() if corpus_folder(each, base))
+    if not named and source.folders and base.is_dir() and any(others):
         raise MissingFileError(
             f"{source.name}: {base} contains other corpora, but neither "
             f"{' nor '.join(source.folders)}. {_hint(source.name)}"
@@ -147,12 +146,7 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     return Folder(source.name, tuple(roots), tuple(archives))
 
 
-def _holds_corpora(base: Path) -> bool:
-    return base.is_dir() and any(corpus_folder(source, base) for source in SOURCES.values())
-
-
 def _root(path: Path) -> Path:
-    """Return the unpacked folder of an archive. Return other paths unchanged."""
     if not (path.is_file() and path.name.endswith(ARCHIVES)):
         return path
     name = f"{path.name}-{content_hash(path)[:16]}"

@@ -126,13 +126,10 @@ def builder(
 ) -> Any:
     source = find_source(name)
     if config is not None and source.configs and config not in source.configs:
-        raise DataError(
-            f"{name} has no configuration {config!r}. {nearest_name(config, source.configs)}"
-        )
+        raise DataError(f"{name} has no config {config!r}. {nearest_name(config, source.configs)}")
     if not source.configs and not re.fullmatch(r"\w+-\w+", config or ""):
         raise DataError(
-            f"{name} requires two language codes as its configuration, such as en-fr, got "
-            f"{config!r}"
+            f"{name} requires a configuration of two languages, such as en-fr, got {config!r}"
         )
     cls = builder_class(source)
     known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - STOCK_FIELDS

@@ -25,19 +25,16 @@ class Source:
     """Record of a corpus.
 
     Attributes:
-        name: Name for `load_dataset`.
         configs: Published number of rows of each split (None if unknown), by configuration, the
             default first. Empty if every pair of languages is a configuration.
         row_type: One of the five row types of `builder.py`.
-        license: License as the authors state it.
         section: Sections of the thesis and papers that use the corpus.
         builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
-        folders: Possible names of the corpus's folder.
         files: Official files, downloaded if `data_dir` is None.
         by_hand: How to get the corpus if a program cannot download it.
-        only: Indices of the needed `files`, for configurations that do not need all.
+        only: Indices of the `files` that a configuration needs, by configuration. All files if the
+            configuration is missing here.
         notes: Reasons for differences from the published number of rows.
-        title: Name of the corpus on its card.
         languages: Language codes. Unused for bitext, whose configurations name the languages.
     """
 

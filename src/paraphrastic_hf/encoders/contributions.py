@@ -81,8 +81,7 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
     table = encoder.table()
     if table is None:
         raise ModelError(
-            f"{encoder.name or 'this encoder'} is not an averaging model, so its cosine "
-            "cannot be split into tokens. Use `left_out`"
+            f"{encoder.name or 'this encoder'} is not an averaging model. Use `left_out`"
         )
     for text in (first, second):
         if not isinstance(text, str):

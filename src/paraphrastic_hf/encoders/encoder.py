@@ -74,7 +74,6 @@ class CardData:
     It replaces the model card data of a `SentenceTransformer`.
 
     Attributes:
-        base_model: Name of the encoder.
         metrics: Latest scores of each evaluator, by evaluator name.
     """
 
@@ -324,9 +323,7 @@ class SentenceEncoder(HubMixin):
             bad = [k for k, v in unknown.items() if k not in IGNORED_IF_NONE or v is not None]
             refuse_keywords(bad, SentenceEncoder.encode)
         if prompt is None and prompt_name is not None:
-            raise ValueError(
-                f"prompt_name {prompt_name!r} is not supported. Pass the text as `prompt`"
-            )
+            raise ValueError(f"prompt_name {prompt_name!r} is unknown. Pass its text as `prompt`")
         chosen: Any
         if not holds_arrow(texts):
             chosen = _listed(texts)
@@ -368,8 +365,8 @@ class SentenceEncoder(HubMixin):
     ) -> pa.FixedSizeListArray:
         """Return the embeddings of an Arrow column of texts as an Arrow column.
 
-        Averaging models read the UTF-8 bytes in C, without Python strings and torch. `encode`
-        returns the same numbers. Texts are read in blocks of 16,384, so memory grows only with the
+        Averaging models read the UTF-8 bytes in C, without Python strings and torch. The embeddings
+        equal those of `encode`. Texts are read in blocks of 16,384, so memory grows only with the
         output.
 
         Args:
@@ -518,9 +515,7 @@ class SentenceEncoder(HubMixin):
         """
         one, other = self._two_sides(first, second)
         if len(one) != len(other):
-            raise ValueError(
-                f"first and second must have equal length, got {len(one)} and {len(other)}"
-            )
+            raise ValueError(f"first and second differ in length: {len(one)} and {len(other)}")
         return _like(pairwise_cosine(one, other), first, second)
 
     @property
@@ -546,7 +541,6 @@ class SentenceEncoder(HubMixin):
         apart: bool,
         device: Any,
     ) -> np.ndarray:
-        """Return float32 embeddings, (texts, dim), from the fastest implementation available."""
         if holds_arrow(texts):
             vectors, _ = self._embed_column(
                 texts,  # type: ignore[arg-type]
@@ -884,10 +878,7 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
     if isinstance(texts, (bytes, Mapping, set, frozenset)) or not isinstance(texts, Iterable):
         raise TypeError(f"Texts must be a string or a list of strings, got {type(texts).__name__}")
     if getattr(texts, "ndim", 1) != 1:
-        raise TypeError(
-            f"Texts must be one-dimensional, got {type(texts).__name__} with "
-            f"{getattr(texts, 'ndim', None)} dimensions"
-        )
+        raise TypeError(f"Texts must have one dimension, got {getattr(texts, 'ndim', None)}")
     return texts
 
 

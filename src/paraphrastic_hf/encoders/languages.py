@@ -17,9 +17,9 @@ KEY = "languages"  # key in config.json
 def languages_of(directory: Path | None, *, assume_english: bool = True) -> list[str]:
     """Return the distinct language codes of a model, in order, or an empty list if unknown.
 
-    Reads the model card, `config.json` and the training recipe. The first that names languages
-    counts. A training source without languages is English, or makes them unknown if not
-    `assume_english`.
+    The languages come from the model card, else from `config.json`, else from the training recipe.
+    A source of a recipe that names no languages is English. If `assume_english` is False, such a
+    source makes the languages unknown.
     """
     if directory is None:
         return []
@@ -47,7 +47,7 @@ def languages_of(directory: Path | None, *, assume_english: bool = True) -> list
 
 
 def written_language(directory: Path | None) -> str | None:
-    """Return the target language that the recipe of a translation model names, or None."""
+    """Return the target language in the recipe of a translation model. None if unknown."""
     recipe = {} if directory is None else _parsed(_read(directory / RECIPE))
     data = recipe.get("data")
     if recipe.get("kind") not in ("translation", "minimum_risk") or not isinstance(data, dict):

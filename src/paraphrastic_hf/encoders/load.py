@@ -74,7 +74,7 @@ def load_encoder(
 
 
 def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextManager[None]:
-    """Return a context that raises an error for a model larger than its weights file.
+    """Return a context in which building a model larger than its weights file raises an error.
 
     Adapters are exempt, because their file lacks the base model's weights. Names without an
     organization are exempt, because only sentence-transformers can find their files.

@@ -56,8 +56,7 @@ def check_alike(
         )
     if encoder.dimension != dimension:
         raise ModelError(
-            f"{encoder.name} has {encoder.dimension} dimensions but {name} has {dimension}. "
-            "Merge models of equal dimension"
+            f"{encoder.name} has {encoder.dimension} dimensions, but {name} has {dimension}"
         )
 
 

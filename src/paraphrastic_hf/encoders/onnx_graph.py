@@ -68,8 +68,7 @@ def averaging_graph(numbers: np.ndarray) -> onnx.ModelProto:
     """
     if numbers.nbytes > LARGEST:
         raise ModelError(
-            f"The table takes {numbers.nbytes / 1e9:.1f} GB, but an ONNX file holds at most 2 GB. "
-            "Keep fewer dimensions"
+            f"A table of {numbers.nbytes / 1e9:.1f} GB exceeds ONNX's 2 GB. Keep fewer dimensions"
         )
     values = {"table": numbers, "second": np.array([1]), "one": np.float32(1)}
     rows = EXACT

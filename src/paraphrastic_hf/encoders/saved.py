@@ -9,11 +9,7 @@ import torch
 from paraphrastic_hf.encoders.device import chosen_device
 from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.directory import Layout, load_pretrained, save_model
-from paraphrastic_hf.encoders.storage.locate import (
-    HubOptions,
-    check_hub_options,
-    local_directory,
-)
+from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -24,7 +20,6 @@ class SavedModel(HubMixin):
     """Base class that pairs a torch model with its tokenizer, to load and save them together.
 
     Attributes:
-        layout: Files in the model directory.
         noun: Kind of model, for messages.
     """
 

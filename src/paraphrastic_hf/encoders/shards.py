@@ -78,8 +78,6 @@ def table_writer(path: Path) -> Iterator[Write]:
 
 
 class _File:
-    """One file, created with the first texts."""
-
     def __init__(self, path: Path, suffix: str) -> None:
         self._path, self._suffix = path, suffix
         self._writer: Any = None
@@ -131,8 +129,6 @@ class _Lance:
 
 
 class _Shards:
-    """Parquet files of up to about `TEXTS_PER_FILE` texts."""
-
     def __init__(self, folder: Path) -> None:
         self._folder, self._count = folder, 0
         self._file: _File | None = None

@@ -41,9 +41,7 @@ def checked_vectors(vectors: object, count: int, name: object = None) -> np.ndar
     """
     array = as_array(vectors)
     if array.ndim != 2 or len(array) != count:
-        raise ModelError(
-            f"`encode` must return one vector per text, ({count}, dim), got shape {array.shape}"
-        )
+        raise ModelError(f"`encode` must return shape ({count}, dim), got {array.shape}")
     with np.errstate(all="ignore"):  # a sum is fast, and finite only if all values are
         odd = np.flatnonzero(~np.isfinite(array @ np.ones(array.shape[1], array.dtype)))
     bad = int((~np.isfinite(array[odd])).any(1).sum())

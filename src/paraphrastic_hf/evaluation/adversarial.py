@@ -42,13 +42,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Attack:
-    """A classifier's predictions for an example and its paraphrases.
-
-    Attributes:
-        predicted: Predicted label of the sentence.
-        paraphrases: The distinct paraphrases.
-        answers: Predicted label of each paraphrase.
-    """
+    """A classifier's predictions for an example and its paraphrases."""
 
     example: Example
     predicted: str
@@ -71,7 +65,6 @@ class AttackReport:
 
     Attributes:
         attacked: Number of examples with at least one paraphrase.
-        accuracy: Accuracy on the sentences of the examples.
         accuracy_under_attack: Share of examples whose sentence and paraphrases are all labeled
             correctly.
         broken: Share of broken examples (Dev Broken in the thesis).
@@ -103,9 +96,7 @@ class AttackReport:
 
 
 def attack(
-    examples: Sequence[Example],
-    classify: Classify,
-    paraphrases: Sequence[Sequence[str]],
+    examples: Sequence[Example], classify: Classify, paraphrases: Sequence[Sequence[str]]
 ) -> list[Attack]:
     """Classify examples and their paraphrases.
 
@@ -234,7 +225,6 @@ def back_translation(
 
     Args:
         forth: Translator from English. Only its best translation is used.
-        back: Translator to English.
         outputs: Number of paraphrases per sentence. The thesis uses 10.
         beams: Beam size, at least `outputs`.
     """

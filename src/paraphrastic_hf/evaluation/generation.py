@@ -93,7 +93,6 @@ def judge(
     """Score the outputs of systems, with p-values against the first system.
 
     Args:
-        scorer: Scorer for SIM and SimiLE.
         counted: Text from which word frequencies are counted, such as the training text. None uses
             the references, as in Table 70.
         tag: Function from sentences, as lists of words, to tags. Needed for F1 by part of speech.
@@ -101,7 +100,6 @@ def judge(
             any model that `SimileScorer` takes. They should not have been used in training.
         samples: Number of random permutations in the paired permutation test if there are more than
             20 segments, 1 or more.
-        seed: Seed of the permutations, 0 or more.
 
     Example:
         >>> texts = ["the cat sat on the mat"] * 6
@@ -187,7 +185,6 @@ def generation_markdown(report: GenerationReport) -> str:
 def _matching(
     systems: Systems, references: Sequence[str], figures: dict[str, list[Figure]]
 ) -> dict[str, str]:
-    """Add chrF to `figures`. Return sacrebleu's signatures of BLEU and chrF."""
     from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
 
     bleu, chrf = BLEU(), CHRF()
@@ -215,6 +212,5 @@ def _judged(
 
 
 def _columns(found: Sequence[dict[str, float]], order: Sequence[str]) -> dict[str, list[float]]:
-    """Return one F1 per system for each bucket that occurs in the references."""
     known = [bucket for bucket in order if bucket in found[0]]  # equal for all systems
     return {bucket: [each[bucket] for each in found] for bucket in known}

@@ -80,7 +80,6 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
 
 
 def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
-    """Return mteb's task `name`, filled with the examples in `subsets`."""
     require("mteb", "mteb", what=f"the task {name}")
     import mteb
 
@@ -127,7 +126,6 @@ def _tatoeba(name: str, data_dir: str | Path) -> Any:
 
 
 def _xnli(name: str, data_dir: str | Path) -> Any:
-    """Make mteb's XNLI: classification of entailment against contradiction."""
     subsets = {}
     for language in XNLI_LANGUAGES:
         rows = corpus_rows(data_dir, "xnli", language, split="validation")

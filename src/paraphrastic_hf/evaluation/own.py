@@ -49,7 +49,6 @@ class OwnPairs(ScoredPairs):
 
     Attributes:
         group: Kind of the pairs, a key of `NOTES`. Retrieval pairs have no scores.
-        taken: Description of the columns that were read.
     """
 
     taken: str = ""
@@ -101,12 +100,7 @@ def evaluate_pairs(
 
 
 def evaluate_own(
-    encoder: Any,
-    pairs: OwnPairs,
-    *,
-    name: str | None = None,
-    samples: int = 1000,
-    seed: int = 1,
+    encoder: Any, pairs: OwnPairs, *, name: str | None = None, samples: int = 1000, seed: int = 1
 ) -> Results:
     """Score an encoder on pairs that `read_own_pairs` has read."""
     suite = _suite(pairs, samples, seed)
@@ -136,7 +130,7 @@ def read_own_pairs(
 
 
 def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
-    """Return an encoder's results on each pair, one item per measure, the main measure first."""
+    """Return an encoder's results on each pair, for every measure, the main measure first."""
     if pairs.group == RETRIEVAL:
         found = retrieval_scores(encode, pairs.first, pairs.second)
         return [
@@ -153,10 +147,10 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
 def retrieval_scores(
     encode: Encode, first: Sequence[str], second: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Score retrieval: rank all second texts by cosine with each first text, whose answer is its
-    pair.
+    """Score retrieval of second texts by first texts.
 
-    A first text with several answers is one query. A query without known tokens finds nothing.
+    Each distinct first text is a query. Its answers are the second texts of its pairs. All second
+    texts are ranked by cosine. A query without known tokens finds nothing.
 
     Returns:
         Scores of each distinct query, (queries,), 0 to 1. `accuracy@1` and `accuracy@5`: whether an

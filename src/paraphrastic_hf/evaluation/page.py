@@ -14,19 +14,14 @@ from typing import Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.registry import SUITES
-from paraphrastic_hf.evaluation.report import (
-    figure_text,
-    left_out,
-    plot_systems,
-    read_results,
-)
+from paraphrastic_hf.evaluation.report import figure_text, left_out, plot_systems, read_results
 from paraphrastic_hf.io.files import tsv_line, write_bytes
 from paraphrastic_hf.io.markdown import bold, literal, markdown_table
 from paraphrastic_hf.io.plots import png
 
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # the folders of an absolute path
-COLUMNS = ("suite", "system", "kind", "figure", "value")  # of results.tsv
-FIGURES = 6  # per row of a Markdown table, beside the name of the system
+COLUMNS = ("suite", "system", "kind", "figure", "value")  # columns of results.tsv
+FIGURES = 6  # maximum number of figures in a row of a Markdown table
 STYLE = """
 :root { color-scheme: light dark; --line: #d5dae1; --faint: #69727f; --best: #1b6ca8; }
 @media (prefers-color-scheme: dark) {
@@ -55,7 +50,6 @@ class Section:
 
     Attributes:
         results: The results of each model, from `evaluate`.
-        columns: The names of all figures.
         rows: Name of each system, its figures (NaN if missing), and whether it is a published
             system.
     """
@@ -140,7 +134,7 @@ def figures_tsv(sections: Sequence[Section]) -> str:
 
 
 def read_figures(path: str | Path) -> dict[str, Section]:
-    """Return the sections of a results.tsv by suite, without the results they were made from."""
+    """Read the sections of a results.tsv, by suite. Their `results` are empty."""
     rows: dict[str, dict[tuple[str, bool], dict[str, float]]] = {}
     for line in Path(path).read_text(encoding="utf-8").splitlines()[1:]:
         suite, system, kind, figure, value = line.split("\t")
@@ -192,7 +186,6 @@ def _section(name: str, results: list[dict[str, Any]]) -> Section:
 def _aligned(
     name: str, results: list[dict[str, Any]], rows: Sequence[tuple[str, dict[str, float], bool]]
 ) -> Section:
-    """Return a section with the columns of its models."""
     columns = list(
         dict.fromkeys(key for _, values, is_paper in rows if not is_paper for key in values)
     )

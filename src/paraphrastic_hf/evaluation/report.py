@@ -85,7 +85,6 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
 
     Args:
         rest: Additional lines, such as the paths of the report.
-        with_rows: Include the scores of every dataset.
     """
     notes = _notes(results)
     lines = [_heading(results), "", *notes, *([""] if notes else [])]

@@ -86,8 +86,7 @@ def run_suite(
     """Score an encoder on a `Suite` object. The arguments are documented at `evaluate`."""
     if isinstance(encoder, (str, Path)):
         raise TypeError(
-            "`evaluate` takes an encoder, not a name. Load it with "
-            f"SentenceEncoder.from_pretrained({str(encoder)!r})"
+            f"`evaluate` takes an encoder: SentenceEncoder.from_pretrained({str(encoder)!r})"
         )
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
@@ -178,7 +177,6 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
 
 
 def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
-    """Return the cached results of a task if they are for this model and data."""
     try:
         if path is None:
             return None

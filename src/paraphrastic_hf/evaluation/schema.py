@@ -16,7 +16,7 @@ class DatasetResults(TypedDict):
 
 
 class Settings(TypedDict):
-    """Settings of a run: a hash of the model's weights."""
+    """Settings of a run. Reports need only the hash of the model's weights."""
 
     weights: Required[str | None]
 

@@ -106,9 +106,7 @@ def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
         raise RecipeError(f"No suite named {suite!r} can be compared. {known}")
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
     if not tasks:
-        raise RecipeError(
-            f"The suite {suite} has no scores of single examples to compare. Use one of {_names()}"
-        )
+        raise RecipeError(f"{suite} has no scores of single examples. Use one of {_names()}")
     return tasks
 
 

@@ -21,8 +21,6 @@ class Row:
 
     Attributes:
         group: Group of datasets that are averaged together, such as `2012`.
-        name: Name of the dataset, such as `MSRpar`.
-        size: Number of examples.
         scores: Scores in the unit of the suite, by measure.
     """
 

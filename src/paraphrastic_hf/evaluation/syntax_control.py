@@ -45,7 +45,10 @@ def template_match(trees: Trees, wanted: Trees) -> float:
 
 
 def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
-    """Return the mean tree edit distance in nodes over pairs with both trees, or NaN."""
+    """Return the mean tree edit distance, in nodes. Pairs that lack a tree are ignored.
+
+    The result is NaN if all pairs lack a tree.
+    """
     found = [
         tree_edit_distance(one.top, other.top)
         for one, other in zip(trees, wanted, strict=True)

@@ -112,8 +112,8 @@ PACKAGED = {  # summaries of the packaged models, and notes on their selection
         f"size and whitening are those of `default/english-pairs`. They {OF_PAIRS}",
     ),
 }
-# Rows of the first table: our score, and the same of all-MiniLM-L6-v2 (docs/report.md; its speed
-# on two threads is that of benchmarks/results/encode).
+# Rows of the first table: name of our score, and the score of all-MiniLM-L6-v2 (docs/report.md, and
+# benchmarks/results/encode for its speed on two threads).
 COMPARISON = {
     "STS 2012-2016": ("2012-2016", "76.0"),
     "STS 2012-2016, MTEB's mean": ("MTEB", "77.4"),
@@ -154,7 +154,6 @@ def model_card(
     Args:
         data_root: Data folder with the training text and its lists, such as `train/SOURCES.tsv`.
         evaluation: Folder written by `paraphrastic evaluate --output`.
-        command: Training command.
         summary: One or two sentences about the model.
         languages: Language codes (default: languages of the recipe, else English).
         license: License of the weights, as named on the Hub.
@@ -386,7 +385,6 @@ def _first_dtype(trained: TrainedModel) -> str:
 
 
 def _writing(config: Mapping[str, Any]) -> str:
-    """Return an example call that generates text. Empty if the model does not generate."""
     # an MGT model translates into all its languages
     is_mgt = config["model_type"] == "paraphrastic-mgt"
     for verb, argument, languages in (
@@ -437,7 +435,10 @@ def _sources(
         for source in trained.sources
         if source.get("dataset")
     }
-    names = list(counts) or [*map(_source_name, trained.sources)]
+    names = list(counts) or [
+        dataset_title(each["dataset"]) if each.get("dataset") else str(each.get("path"))
+        for each in trained.sources
+    ]
     columns, align, rows = ["source", "license"], "ll", []
     if trained.task:
         dataset = trained.recipe["task"]["dataset"]
@@ -465,11 +466,6 @@ def _shown(name: str) -> str:
     return PurePath(name).name if PurePath(name).is_absolute() else name
 
 
-def _source_name(source: Mapping[str, Any]) -> str:
-    dataset = source.get("dataset")
-    return dataset_title(dataset) if dataset else str(source.get("path"))
-
-
 def _headline(results: Mapping[str, Any]) -> list[str]:
     lines = headline_table(dict(results))
     if results["suite"] != "sts":
@@ -484,9 +480,6 @@ def _headline(results: Mapping[str, Any]) -> list[str]:
 
 
 def _comparison(name: str, suites: Sequence[Mapping[str, Any]], size: int) -> list[str]:
-    """Return a table of the main scores next to those of all-MiniLM-L6-v2. Empty without STS
-    scores.
-    """
     known = {each["suite"]: each for each in suites}
     if "2012-2016" not in known.get("sts", {"headline": {}})["headline"]:
         return []

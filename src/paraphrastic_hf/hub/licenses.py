@@ -31,7 +31,6 @@ class SourceLicense:
     """License of one source of a model.
 
     Attributes:
-        name: Name on the card.
         license: License as stated by the authors, the registry or the user.
         release: `open`, `share-alike`, `non-commercial`, `no-derivatives` or `unstated`.
         packaged: Name of the packaged model, if the source is a packaged model.
@@ -90,9 +89,7 @@ def checked_license(
         return None
     shared = [source.name for source in sources if source.release == "share-alike"]
     if wanted is not None and shared and wanted not in SHARED:
-        raise PublishError(
-            f"{shared[0]} is share-alike. Use the license {' or '.join(SHARED)}, not {wanted}"
-        )
+        raise PublishError(f"{shared[0]} is share-alike. Use {' or '.join(SHARED)}, not {wanted}")
     return wanted or DEFAULT
 
 
@@ -105,7 +102,6 @@ def packaged_table(name: str) -> list[str]:
 def _all_sources(
     trained: TrainedModel, data_root: str | Path | None, stated: Mapping[str, str]
 ) -> Iterator[SourceLicense]:
-    """Yield the sources of a model and of the models that training started from."""
     packaged = _identical_packaged(trained)
     if packaged is not None:
         yield packaged
@@ -160,7 +156,7 @@ def _source(
 
 
 def _identical_packaged(trained: TrainedModel) -> SourceLicense | None:
-    """Return the packaged model with equal weights, whose sources need no check, or None."""
+    """Return the packaged model with equal weights, if any. Its sources need no check."""
     if not trained.is_stock:
         return None
     for name in packaged_names():

@@ -72,7 +72,6 @@ class ModelDetails:
         datasets: Hub names of the training data.
         copies: Formats of copies beside the model, `model2vec` or `onnx`, each in a folder of its
             own.
-        card: Card to upload instead of the generated card.
         hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
             By default absolute paths are rejected.
         allow_code: Upload Python files unchanged. By default, files of this package are regenerated
@@ -169,8 +168,7 @@ def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
         is_ours = rewrite_code(path.name, output / path.parent.relative_to(directory))
         if not is_ours and not WRITTEN.fullmatch(path.name):
             raise PublishError(
-                f"Nothing was uploaded: {path} is not code of this package. Remove it, or upload "
-                "it with --allow-code"
+                f"{path} is not code of this package. Remove it, or pass --allow-code"
             )
 
 
@@ -214,8 +212,7 @@ def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) ->
     named = ModelCard.load(card).data.license
     if named != license:
         raise PublishError(
-            f"The card names the license {named}, but the sources allow {license}. Change the "
-            "card, or use --license"
+            f"The card states {named}, the sources allow {license}. Change the card or --license"
         )
 
 

@@ -38,9 +38,7 @@ def _gather_model(release: Release, output: Path, repository: str) -> list[str]:
     try:
         trained = TrainedModel.read(release.folder)
     except ModelError as error:
-        raise PublishError(
-            f"{error}. Upload a model of another library with its own push_to_hub"
-        ) from error
+        raise PublishError(f"{error}. Use push_to_hub for models of other libraries") from error
     return gather_model(trained, repository, release.details, output, private=release.private)
 
 

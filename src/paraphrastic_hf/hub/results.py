@@ -33,7 +33,7 @@ MEASURES = {  # word in the unit or name of a score: name of the measure on the 
     "mse": "mse",
     "cost": "expected_cost",
 }
-MULTILINGUAL = ("bucc", "sts17", "tatoeba", "xnli")  # suites that mean nothing for one language
+MULTILINGUAL = ("bucc", "sts17", "tatoeba", "xnli")  # suites for multilingual models only
 # Benchmarks that equal a row of a suite, as (group, name, measure): (id, task, number of rows).
 BENCHMARKS = {
     ("2012", "all pairs", "spearman"): ("mteb/sts12-sts", "STS12", 3108),
@@ -78,9 +78,7 @@ def _figure(
 def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str, Any]]:
     """Read the results that `paraphrastic evaluate --output` wrote for a model."""
     if not trained.is_encoder:
-        raise PublishError(
-            f"{trained.directory} is not an encoder, so it has no evaluation. Omit --evaluation"
-        )
+        raise PublishError(f"{trained.directory} is not an encoder. Omit --evaluation")
     suites = read_results(evaluation)
     encoder = load_encoder(trained.directory)
     for results in suites:
@@ -162,7 +160,6 @@ def _rounded(value: Any) -> float:
 
 
 def _of_run(trained: TrainedModel) -> Iterator[EvalResult]:
-    """Yield the scores in `run.json` on examples outside the training data."""
     run = trained.run
     if trained.task:
         name = dataset_title(trained.recipe["task"]["dataset"])
@@ -196,7 +193,6 @@ def _measure(text: str) -> str:
 
 
 def _benchmarks(results: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
-    """Yield the benchmark scores of a suite: id, task, measure and value."""
     for row in results["rows"]:
         for measure, value in row["scores"].items():
             found = BENCHMARKS.get((row["group"], row["name"], measure))

@@ -121,7 +121,7 @@ class TrainedModel:
 
     @property
     def languages(self) -> list[str]:
-        """Languages named in the recipe of a distillation, or else in its sources.
+        """Languages in the recipe: those to learn in distillation, else those of the sources.
 
         Languages whose tokens were dropped at the end of training are omitted. Default languages do
         not count.

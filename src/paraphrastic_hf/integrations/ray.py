@@ -15,7 +15,6 @@ class Embed:
 
     Args:
         model: Model directory, packaged model or Hub repository.
-        column: Column of texts.
         output: Column of embeddings to add.
         **options: Options of `ColumnEncoder`.
     """

@@ -24,18 +24,17 @@ from starlette.routing import Route
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
-MAX_TEXTS = 2048  # of a request, as OpenAI allows
+MAX_TEXTS = 2048  # texts per request, OpenAI's limit
 MAX_BYTES = 8_000_000
-MAX_SECONDS = 60.0  # for a request body to arrive
-SMALL = 4096  # bytes of a request for which another thread would cost more than the encoding
+MAX_SECONDS = 60.0  # time limit for receiving a request body
+SMALL = 4096  # requests of fewer bytes are encoded without starting another thread, which is faster
 
 
 class Answers:
     """Answers of an encoder to requests, without HTTP.
 
     Args:
-        encoder: Encoder of all requests.
-        registry: Registry of its metrics.
+        registry: Prometheus registry of the server's metrics.
     """
 
     def __init__(self, encoder: SentenceEncoder, registry: CollectorRegistry) -> None:
@@ -102,7 +101,6 @@ class Answers:
     def _encode(
         self, request: dict[str, Any], texts: list[str], width: int | None = None
     ) -> tuple[np.ndarray, int]:
-        """Return unit vectors and the number of tokens."""
         self._check_name(request.get("model"))
         vectors = self.encoder.encode(texts, truncate_dim=width, normalize_embeddings=True)
         tokens = self.encoder.tokenizer.encode_batch(texts).ids.size

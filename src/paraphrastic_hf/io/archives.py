@@ -48,9 +48,7 @@ def _extract(archive: Path, folder: Path) -> None:
             with zipfile.ZipFile(archive) as packed:
                 for name in packed.namelist():  # extractall would silently rename these
                     if not (folder / name).resolve().is_relative_to(folder.resolve()):
-                        raise DataError(
-                            f"{archive} contains {name!r}, a path outside its own folder"
-                        )
+                        raise DataError(f"{archive} contains {name!r}, a path outside its folder")
                 packed.extractall(folder)
         else:
             with tarfile.open(archive) as packed_tar:

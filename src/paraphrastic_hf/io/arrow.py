@@ -48,7 +48,7 @@ def _is_datasets_column(texts: Any) -> bool:
 
 
 def arrow_column(texts: Any) -> pa.ChunkedArray:
-    """Return a column as pyarrow, without copying the texts if it is one in memory.
+    """Return a column as a pyarrow array. Columns in Arrow memory are not copied.
 
     Raises:
         MissingExtraError: If pyarrow is not installed.

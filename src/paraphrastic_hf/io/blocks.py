@@ -68,6 +68,7 @@ def read_blocks(
         path: File, or `-` for standard input.
         size: Maximum number of lines in a block. Blocks of long lines have fewer.
         bad_lines: `keep`, or `refuse` to raise an error at a blank or damaged line.
+        as_they_come: Yield lines of standard input as soon as they arrive, in small blocks.
     """
     if path == "-" and sys.stdin is None:
         raise DataError("Standard input is closed. Give a file")
@@ -102,9 +103,7 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
             is_mac = ends_in_cr(chunk)
         if is_mac:
             if b"\n" in chunk:
-                raise DataError(
-                    f"{name} mixes CR and LF line ends. Convert it: tr '\\r' '\\n' < OLD > NEW"
-                )
+                raise DataError(f"{name} mixes CR and LF. Convert it: tr '\\r' '\\n' < OLD > NEW")
             chunk = chunk.replace(b"\r", b"\n")
         first, *others = chunk.split(b"\n")
         rest += first

@@ -15,7 +15,7 @@ GUARD = 'read -r _; kill -9 "-$0"'
 def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
     """Start a program. Kill it and its children when the block ends or this process dies.
 
-    This holds even if SIGKILL ends this process. Options are those of `subprocess.Popen`.
+    The program is killed even if SIGKILL ends this process. `options` go to `subprocess.Popen`.
     """
     with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:

@@ -163,7 +163,6 @@ def _check(remote: Remote, path: Path, target: Path) -> None:
 
 
 def _opened(remote: Remote, target: Path) -> Path:
-    """Return the downloaded file, or the folder of an unpacked and verified archive."""
     if not is_archive(target):
         return target
     folder = target.with_name(target.name + ".unpacked")
@@ -196,7 +195,7 @@ def _first(target: Path) -> Path:
 
 
 def _first_sha256(remote: Remote, target: Path) -> str | None:
-    """Return the stored SHA-256 of the first download of an unverified file, or None."""
+    """Return the SHA-256 stored at the first download, for a file without a known SHA-256."""
     if remote.is_known or not _first(target).exists():
         return None
     first = read_json(_first(target))

@@ -103,9 +103,7 @@ def ends_in_cr(head: bytes) -> bool:
 def refuse_other_files(head: bytes, name: object) -> None:
     for start, (what, advice) in OTHER_FILES.items():
         if re.match(start, head):
-            raise DataError(
-                f"{name} is {what}. Expected lines of text (also .gz, .xz, .bz2): {advice}"
-            )
+            raise DataError(f"{name} is {what}. Give lines of text (also .gz, .xz, .bz2): {advice}")
 
 
 def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
@@ -115,7 +113,7 @@ def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
 
 
 def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield what `raw_lines` yields, from an open file. `path` is for messages."""
+    """Yield line numbers and bytes of an open file, as `raw_lines`. `path` is for messages."""
     number = 0
     while True:
         try:
@@ -159,16 +157,11 @@ def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, s
 
 
 def table_rows(
-    path: Path,
-    columns: int,
-    *,
-    separator: str = "\t",
-    header: str | None = None,
+    path: Path, columns: int, *, separator: str = "\t", header: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of an unquoted table. Empty lines are skipped.
 
     Args:
-        columns: Minimum number of columns in a row.
         header: Expected start of the first line, which is then not a row. None for no header.
     """
     for number, line in text_lines(path):

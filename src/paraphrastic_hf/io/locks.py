@@ -56,21 +56,15 @@ def _lock(folder: Path, doing: str) -> int | None:
         except BlockingIOError as error:
             os.close(lock)
             raise BusyError(
-                f"Another process is {doing} in {folder}. Wait until it ends, or choose another "
-                "folder"
+                f"Another process is {doing} in {folder}. Wait, or use another folder"
             ) from error
         except OSError as error:
             os.close(lock)
             logger.warning(
-                "%s cannot be locked (%s). Do not start a second run there meanwhile",
-                folder,
-                error,
+                "%s cannot be locked (%s). Do not start a second run there meanwhile", folder, error
             )
             return None
         if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
             return lock
         os.close(lock)  # its previous holder has removed this folder
-    raise CheckpointError(
-        f"Cannot write to {folder}, because another process keeps removing it. Choose "
-        "another folder"
-    )
+    raise CheckpointError(f"Another process keeps removing {folder}. Choose another folder")

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 BAD_ROWS = ("skip", "refuse")
 MAX_BAD_ROWS = 0.2  # default share of bad rows in a source
 PLACES_SHOWN = 5
-FIRST_ROWS = 100  # they decide the layout of a table
+FIRST_ROWS = 100  # number of rows from which the layout of a table is detected
 Pair = tuple[str, str]
 Row = tuple[str, list[str] | str]  # the place of a row, and its cells or the reason why it is bad
 
@@ -39,7 +39,7 @@ CR = "\ue00d"  # placeholder for a CR within a cell while CSV is parsed
 
 
 class Harmless(str):
-    """Reason to skip a row that does not count toward `max_bad_rows`."""
+    """Reason to skip a row. Rows skipped for this reason do not count toward `max_bad_rows`."""
 
 
 BLANK = Harmless("that are blank")
@@ -73,8 +73,8 @@ CODES = (
 )
 LANGUAGES = frozenset(CODES.split())
 SHOWN = 20  # column names in a message
-FEW = 5  # fewest cells that tell ids from texts
-WORDS = 6  # fewest words of a first cell that is text rather than a column name
+FEW = 5  # minimum number of cells to distinguish ids from texts
+WORDS = 6  # a first cell with at least this many words is text, not a column name
 MOSTLY = 0.9  # share of a column's cells that decides its kind
 _NUMBERS = re.compile(r"[\s\d.,;:/()%+\-eE]*\d[\s\d.,;:/()%+\-eE]*")
 _ID = re.compile(r"[!-~]*\d[!-~]*")
@@ -140,7 +140,6 @@ class Layout(NamedTuple):
 
     Attributes:
         names: Column names from the header, or numbers from 1 without a header.
-        has_header: Whether the first row is a header.
         taken: Indices of the wanted columns: the texts, then the other columns.
         value: Column of the score or label, if wanted and found.
         more: Number of additional columns that a row may have.
@@ -248,7 +247,6 @@ def _find_texts(
     texts: Sequence[int] | None,
     beside: Sequence[int],
 ) -> list[int]:
-    """Return the indices of the two text columns, found by column names or else by cells."""
     plain = list(map(_plain, names))
     if wanted.prefer and set(map(_plain, wanted.prefer)) <= set(plain):
         return [plain.index(_plain(each)) for each in wanted.prefer]
@@ -273,13 +271,12 @@ def _find_texts(
         if len(found) >= 2:
             return found[:2]
     raise DataError(
-        f"{name} has fewer than two columns that look like text (columns: {_shown(names)}). "
-        "Select the two with `columns`"
+        f"{name} has fewer than two columns of text ({_shown(names)}). Name them in `columns`"
     )
 
 
 def _are_numbered(columns: Sequence[_Column], has_names: bool) -> bool:
-    """Return whether one of two columns has numbers or ids and the other has texts."""
+    """Return whether one of the two columns has numbers or ids, and the other column texts."""
     for one, other in zip(columns, columns[::-1], strict=True):
         if one.has_numbers and has_names and not other.has_numbers:
             return True
@@ -319,8 +316,7 @@ def column_place(names: Sequence[str], column: Any, name: str) -> int:
         return int(wanted) - 1
     if names[:1] == ["1"]:
         raise DataError(
-            f"{name} has no column {wanted!r}. It has no header, so use a number from 1 to "
-            f"{len(names)}"
+            f"{name} has no column {wanted!r} and no header. Use a number from 1 to {len(names)}"
         )
     raise DataError(f"{name} has no column {wanted!r}. Its columns are {_shown(names)}")
 
@@ -367,10 +363,7 @@ class PairTable:
 
 
 def read_table(
-    path: str | Path,
-    *,
-    columns: Sequence[str] | None = None,
-    value: str | None = "",
+    path: str | Path, *, columns: Sequence[str] | None = None, value: str | None = ""
 ) -> PairTable:
     """Read the pairs of a table, with scores or labels if the table has any.
 
@@ -483,10 +476,7 @@ def good_rows(
                 continue
             wrong = "with a score that is not a number" if all(cells[:2]) else "with an empty side"
         if bad_rows == "refuse":
-            raise DataError(
-                f"{place} is a row {wrong}. Correct the row, or set bad_rows to skip (recipe key: "
-                "data.bad_rows)"
-            )
+            raise DataError(f"{place} is a row {wrong}. Correct it, or set data.bad_rows to skip")
         found.add(wrong, place)
     found.check(name, max_bad_rows)
     if report is None and found.bad:
@@ -572,7 +562,6 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _decoded(raw: bytes) -> tuple[str, str | None]:
-    """Return the text of a line without its line end, and the reason if the line is bad."""
     if b"\0" in raw:
         return "", NUL
     try:
@@ -602,15 +591,12 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
             other = next(right, None)
             if other is None:
                 raise DataError(
-                    f"{second} has {counted(number - 1, 'line')}, but {first} has more. The two "
-                    "files must be aligned line by line"
+                    f"{second} has only {number - 1:,} lines, fewer than {first}. Align the files"
                 )
             (a, wrong), (b, wrong_too) = _decoded(raw), _decoded(other[1])
             yield f"{first.name}:{number}", wrong or wrong_too or [a, b]
         if next(right, None) is not None:
-            raise DataError(
-                f"{first} has fewer lines than {second}. The two files must be aligned line by line"
-            )
+            raise DataError(f"{first} has fewer lines than {second}. The files must be aligned")
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
@@ -707,9 +693,7 @@ def rows_of_dataset(
         columns: The two text columns. None detects them (`find_layout`).
     """
     if isinstance(dataset, Mapping):
-        raise DataError(
-            f"The dataset has splits ({', '.join(map(str, dataset))}). Pass one of them"
-        )
+        raise DataError(f"The dataset has splits ({', '.join(map(str, dataset))}). Pass one")
     rows = ((f"{name}:{number}", row) for number, row in enumerate(mappings(dataset)))
     yield from _open_mappings(rows, name, Wanted(columns, beside))[1]
 
@@ -782,13 +766,10 @@ def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
         dataset = datasets.load_from_disk(str(path))
     except Exception as error:
         raise DataError(
-            f"{path} is not a saved dataset ({error}). Use a folder written by save_to_disk, or a "
-            "folder of parquet files"
+            f"{path} is not a saved dataset ({error}). Use save_to_disk, or parquet files"
         ) from error
     if isinstance(dataset, datasets.DatasetDict):
-        raise DataError(
-            f"{path} has the splits {', '.join(dataset)}. Name one, such as {path / 'train'}"
-        )
+        raise DataError(f"{path} has splits {', '.join(dataset)}. Name one: {path / 'train'}")
 
     def rows() -> Iterator[tuple[str, Mapping[str, Any]]]:
         try:

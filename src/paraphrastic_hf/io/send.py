@@ -73,10 +73,7 @@ def find_leaks(folder: str | Path) -> list[str]:
 def _leaks_of(path: Path) -> Iterator[str]:
     if not path.stat().st_size:
         return
-    with (
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         text = _as_text(content)
         searched = content if text is None else text
         for what, pattern in (TOKENS if text is None else TOKENS | TOKENS_OF_TEXT).items():
@@ -121,7 +118,6 @@ class Destination:
         must_be_private: Reject an existing public repository.
         token: Access token. None uses the token of `hf auth login` or HF_TOKEN.
         revision: Branch, created if missing. None means the main branch.
-        message: Commit message.
         pull_request: Open a pull request instead of committing directly.
         sdk: SDK of a Space, such as `gradio`.
     """
@@ -184,9 +180,7 @@ def _checked(to: Destination) -> tuple[str, bool]:
     if account.get("auth", {}).get("accessToken", {}).get("role") == "read":
         raise PublishError(f"The token is read-only. Create one with write access at {SETTINGS}")
     if is_private is None and to.pull_request:
-        raise PublishError(
-            f"The {to.kind} {repository} does not exist. Create it before you open a pull request"
-        )
+        raise PublishError(f"The {to.kind} {repository} does not exist. Create it first")
     if is_private is False and to.must_be_private:
         raise PublishError(f"{repository} is public. Make it private, or choose another name")
     return repository, is_private is not None
@@ -228,9 +222,7 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
     for path in files:
         place = path.resolve()
         if not any(place.is_relative_to(each) for each in inside):
-            raise PublishError(
-                f"{path} links to {place}, outside of {folder}. Replace the link by a copy"
-            )
+            raise PublishError(f"{path} links to {place}, outside of {folder}. Copy the file")
         target = output / path.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(place, target)

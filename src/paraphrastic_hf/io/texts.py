@@ -54,7 +54,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a line of CSV. A cell with line ends gives its parts."""
+    """Return the cells of a line of CSV. A cell with line ends is several cells."""
     try:
         return next(csv.reader([line]), [])
     except csv.Error:  # a long cell, or a NUL

@@ -141,7 +141,6 @@ class Attention(nn.Module):
 
 
 def _use_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool:
-    """Whether to use matrix products: training in bfloat16 on a CPU, over short sentences."""
     kind = queries.dtype
     if kind == torch.float32 and torch.is_autocast_enabled("cpu"):
         kind = torch.get_autocast_dtype("cpu")

@@ -21,7 +21,7 @@ STEPS = 2**16  # resolution of the dropout probability on a CPU
 
 
 def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
-    """Zero each number with `probability` and scale the rest to keep the expected value.
+    """Zero each number with `probability` and scale the other numbers to keep the expected value.
 
     On a CPU, 16 random bits decide each number. The probability is rounded to a multiple of
     1/65,536, and the scale matches the rounded probability. Other devices use `F.dropout`.

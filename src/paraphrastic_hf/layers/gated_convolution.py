@@ -60,12 +60,7 @@ class GatedConvolution(nn.Module):
         return (states + self.gated(states, is_token)) * HALF
 
     def gated(
-        self,
-        states: Tensor,
-        is_token: Tensor | None = None,
-        *,
-        cache: Any = None,
-        layer: int = 0,
+        self, states: Tensor, is_token: Tensor | None = None, *, cache: Any = None, layer: int = 0
     ) -> Tensor:
         """Return A * sigmoid(B), (batch, seq, dim).
 

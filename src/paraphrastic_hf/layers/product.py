@@ -47,7 +47,6 @@ def is_full_width(described: str) -> bool:
 
 
 def _find_onednn() -> Any:
-    """Return oneDNN's operator for x W^T + b without a gradient, or None to use `F.linear`."""
     if not torch.backends.mkldnn.is_available():
         return None
     if not torch.backends.cpu.get_cpu_capability().startswith("AVX512"):

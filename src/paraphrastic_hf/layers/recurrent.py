@@ -103,7 +103,7 @@ def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: tor
 
 
 def _steps(projected: Tensor, places: Tensor | None, sizes: list[int]) -> Iterator[Tensor]:
-    """Yield the rows of `projected` for each step. `places` are looked up one step at a time."""
+    """Yield the rows of `projected` for each step. `places` are looked up step by step."""
     if places is None:
         yield from projected.split(sizes)
     else:
@@ -295,7 +295,7 @@ class IdentityRNN(Recurrence):
 
 
 class LSTM(Recurrence):
-    """torch's LSTM. Its equations are those of `PeepholeLSTM` without peepholes.
+    """torch's LSTM, which computes the equations of `PeepholeLSTM` without peepholes.
 
     Args:
         input_size: Number of dimensions of x_t.
@@ -340,12 +340,7 @@ class PeepholeLSTM(Recurrence):
     """
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        *,
-        peepholes: bool = True,
-        output_gate: bool = True,
+        self, input_size: int, hidden_size: int, *, peepholes: bool = True, output_gate: bool = True
     ) -> None:
         super().__init__()
         rows = (4 if output_gate else 3) * hidden_size  # input, forget, cell, output

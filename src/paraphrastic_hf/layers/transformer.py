@@ -55,13 +55,7 @@ class TransformerBlock(nn.Module):
     """
 
     def __init__(
-        self,
-        dim: int,
-        heads: int,
-        feed_forward: int,
-        *,
-        dropout: float,
-        norm_first: bool = False,
+        self, dim: int, heads: int, feed_forward: int, *, dropout: float, norm_first: bool = False
     ) -> None:
         super().__init__()
         self.dropout, self.norm_first = dropout, norm_first

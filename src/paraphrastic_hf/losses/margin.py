@@ -72,7 +72,7 @@ def margin_loss(
         raise ValueError(f"All embeddings must have the same shape, got {sorted(shapes)}")
     if similarity not in SIMILARITIES:
         raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, got {similarity!r}")
-    compare = F.cosine_similarity if similarity == "cosine" else _dot
+    compare = F.cosine_similarity if similarity == "cosine" else lambda a, b: (a * b).sum(-1)
     positive = compare(first, second)
     loss_first = torch.relu(margin - positive + compare(first, negative_of_first))
     if has_negative_of_first is not None:
@@ -86,11 +86,7 @@ def margin_loss(
 
 
 def margin_loss_of_rows(
-    vectors: Tensor,
-    rows: Tensor,
-    margin: float,
-    has_negative: Tensor,
-    similarity: str = "cosine",
+    vectors: Tensor, rows: Tensor, margin: float, has_negative: Tensor, similarity: str = "cosine"
 ) -> Tensor:
     """Compute `margin_loss` of embeddings that are rows of one matrix.
 
@@ -172,7 +168,3 @@ class _MarginOfRows(torch.autograd.Function):
             torch.cat([-own, of_other]) * grad,
         )
         return total.to(ctx.dtype), None, None, None
-
-
-def _dot(first: Tensor, second: Tensor) -> Tensor:
-    return (first * second).sum(-1)

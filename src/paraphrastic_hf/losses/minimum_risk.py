@@ -73,8 +73,7 @@ def expected_cost(scores: Tensor, costs: Tensor, is_candidate: Tensor | None = N
     if len(bad):
         place = tuple(bad[0].tolist())
         raise ValueError(
-            f"costs must be finite, got {costs[place].item()} for candidate {place[1]} of list "
-            f"{place[0]}"
+            f"costs must be finite, got {costs[place].item()} for candidate {place[1]}"
         )
     # Subtracting the lowest cost first makes the gradient exactly 0 if all candidates cost the
     # same. Rounding would leave a small one.

@@ -79,8 +79,7 @@ def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
     """
     if len(scores) and not (scores.min() >= lowest and scores.max() <= highest):
         raise ValueError(
-            f"scores must be from {lowest} to {highest}, got {scores.min().item():g} to "
-            f"{scores.max().item():g}"
+            f"scores must be from {lowest} to {highest}, got {scores.min():g} to {scores.max():g}"
         )
     below = scores.floor().clamp(max=highest - 1)  # for the highest score p(below + 1) is 1
     part = (scores - below).unsqueeze(1)

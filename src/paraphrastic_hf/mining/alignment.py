@@ -9,7 +9,7 @@ documents are aligned coarsely first, so that time and memory grow in proportion
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -88,8 +88,11 @@ def align(
     for texts in (source, target):
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("source and target must be lists of strings")
-        blocks = range(1, min(max_sentences, len(texts) + 1))
-        sides.append([_unit(encoder.encode(list(_joined(texts, size)))) for size in blocks])
+        blocks = [
+            [" ".join(texts[i : i + size]) for i in range(len(texts) - size + 1)]
+            for size in range(1, min(max_sentences, len(texts) + 1))
+        ]
+        sides.append([_unit(encoder.encode(block)) for block in blocks])
     return align_vectors(*sides, skip_cost=skip_cost, max_sentences=max_sentences)
 
 
@@ -104,7 +107,7 @@ def align_vectors(
 
     Args:
         source: Unit vectors, (sentences - size + 1, dim), of all blocks of 1, 2, ... sentences.
-        target: The same for the translation.
+        target: Unit vectors of the blocks of the translation, in the form of `source`.
         skip_cost: As in `align`.
         max_sentences: As in `align`.
     """
@@ -140,10 +143,6 @@ class _Band:
     last: np.ndarray
 
 
-def _joined(texts: Sequence[str], size: int) -> Iterator[str]:
-    return (" ".join(texts[i : i + size]) for i in range(len(texts) - size + 1))
-
-
 def _unit(vectors: object) -> np.ndarray:
     rows = as_array(vectors).astype(np.float32)
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
@@ -169,10 +168,7 @@ def _band_of(source: np.ndarray, target: np.ndarray, skip_cost: float) -> _Band:
     before = np.maximum(np.arange(rows + 1) - MARGIN, 0)
     first = np.minimum.accumulate(first[::-1])[::-1]
     last = np.maximum.accumulate(last)
-    return _Band(
-        np.maximum(first[before] - MARGIN, 0),
-        np.minimum(last[after] + MARGIN, columns),
-    )
+    return _Band(np.maximum(first[before] - MARGIN, 0), np.minimum(last[after] + MARGIN, columns))
 
 
 def _pairs(vectors: np.ndarray) -> np.ndarray:
@@ -188,7 +184,6 @@ def _search(
     band: _Band,
     skip_cost: float,
 ) -> list[tuple[int, int, int, int]]:
-    """Find the cheapest path through a band, as starts and sizes of groups (i, j, a, b)."""
     centers = [side[0].mean(0) for side in (source, target)]
     # Distance of each block to random text of the other side.
     far_rows = [1 - side @ centers[1] for side in source]

@@ -68,8 +68,7 @@ def load_faiss() -> Any:
         import faiss
     except ImportError as error:
         raise DataError(
-            "--index requires FAISS. Run pip install 'paraphrastic-hf[mining]', or use --index "
-            "exact"
+            "--index requires FAISS: pip install 'paraphrastic-hf[mining]'. Or use --index exact"
         ) from error
     return faiss
 

@@ -113,8 +113,8 @@ def mine(
     """Find pairs of sentences with the same meaning, by their vectors.
 
     A sentence with a zero vector is in no pair. Of sentences with equal vectors, the first is
-    chosen. If both sides are the same text, every sentence pairs with itself unless `skip` excludes
-    that.
+    chosen. To find paraphrases in one text, pass its vectors as both sides, and use `skip` so that
+    no sentence pairs with itself.
 
     Args:
         source: Sentence vectors of one side, (n, dim): an array (in memory or memory-mapped), a
@@ -128,9 +128,8 @@ def mine(
         one_to_one: Use every sentence at most once, taking pairs in order of score (competitive
             linking).
         threshold: Lowest score of a pair. None for no limit.
-        skip: For each source, the row of a target to exclude as partner and neighbor, (n,), or -1
-            for none. A target may be excluded for one source only. To find paraphrases within one
-            text, exclude each sentence for itself.
+        skip: For each source, the row of a target that it may not pair with, (n,), or -1. This
+            target is no neighbor either. A target may be excluded for one source only.
         index: Search method: `exact`, `faiss-flat` or `faiss-ivf`.
         probes: Number of cells that `faiss-ivf` searches, at least 1.
         memory: Megabytes for the exact search, above 0 (see `neighbors.nearest`).
@@ -175,7 +174,10 @@ def mine(
             own, other, wanted, kind=kind, probes=probes, progress=progress
         )
     if skip is not None:
-        forward, backward = _without(forward, backward, own, other, skip, k)
+        skip = np.asarray(skip, np.int64)[own.rows]
+        to_target = (other.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
+        to_source = (skip[backward.ids] == other.rows[:, None]) & (backward.ids >= 0)
+        forward, backward = dropped(forward, to_target, k), dropped(backward, to_source, k)
     found = link(
         forward,
         backward,
@@ -278,7 +280,6 @@ def best_of_each(
     Args:
         own_mean: Mean cosine of each sentence with its neighbors, (sentences,).
         other_mean: Mean cosine of each sentence of the other side with its neighbors, (others,).
-        score: One of `SCORES`.
 
     Returns:
         Pairs in sentence order, with the sentences as sources.
@@ -317,20 +318,6 @@ def competitive_linking(pairs: Pairs) -> Pairs:
 def _check(value: str, known: tuple[str, ...], what: str) -> None:
     if value not in known:
         raise DataError(f"{what} must be one of {', '.join(known)}, got {value!r}")
-
-
-def _without(
-    forward: Neighbors,
-    backward: Neighbors,
-    source: UnitRows,
-    target: UnitRows,
-    skip: np.ndarray,
-    k: int,
-) -> tuple[Neighbors, Neighbors]:
-    skip = np.asarray(skip, np.int64)[source.rows]
-    to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
-    to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)
-    return dropped(forward, to_target, k), dropped(backward, to_source, k)
 
 
 def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:

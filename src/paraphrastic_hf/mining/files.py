@@ -44,8 +44,6 @@ class MinedLines:
     Attributes:
         COLUMNS: The columns of `rows`.
         pairs: Pairs of line indices, best first.
-        source: The lines of the source text.
-        target: The lines of the target text.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (

@@ -116,7 +116,7 @@ def nearest(
     keep: Path | None = None,
     key: str = "",
     progress: bool = False,
-    told: Callable[[float], None] = lambda cosines: None,
+    report: Callable[[float], None] = lambda cosines: None,
 ) -> tuple[Neighbors, Neighbors]:
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
@@ -129,7 +129,7 @@ def nearest(
             bfloat16 instructions but sometimes misses a neighbor (`benchmarks/README.md`). The
             returned cosines are float32 in both cases.
         key: Identifies the vectors. A state in `keep` with another key is ignored.
-        told: Called after each strip with the number of cosines computed.
+        report: Called after each strip with the number of cosines computed.
 
     Returns:
         Neighbors of the sources (`ids` are positions in `target`) and neighbors of the targets
@@ -156,7 +156,7 @@ def nearest(
                 search.compare(strip)
             made = (strip.rows[1] - strip.rows[0]) * (strip.columns[1] - strip.columns[0])
             bar.update(made)
-            told(made)
+            report(made)
             if finished > done and time.monotonic() - saved >= SAVE_SECONDS:
                 write_search(keep, key, finished, forward, backward)
                 saved = time.monotonic()
@@ -165,8 +165,8 @@ def nearest(
     del search
     rows = max(1, int(memory * MEGABYTE / 4 / (plan.keep * source.dimension * 8)))
     return (
-        rescored(source, target, forward.columns, k, rows, told),
-        rescored(target, source, backward.columns, k, rows, told),
+        rescored(source, target, forward.columns, k, rows, report),
+        rescored(target, source, backward.columns, k, rows, report),
     )
 
 
@@ -181,8 +181,7 @@ def plan_search(
     """
     if source.dimension != target.dimension:
         raise DataError(
-            "source and target must have vectors of equal dimension, got "
-            f"{source.dimension} and {target.dimension}"
+            f"Vectors differ in dimension: source {source.dimension}, target {target.dimension}"
         )
     keep = k + (4 if precision == "float32" else 8)
     state = (len(source) + len(target)) * keep * 8
@@ -218,8 +217,6 @@ def _cut(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 class _Search:
-    """Search of the matrix of cosines, strip by strip, with one block of each side in memory."""
-
     def __init__(
         self,
         source: UnitRows,
@@ -254,7 +251,6 @@ class _Search:
     def _made(
         self, rows: Any, columns: Any, spans: Iterator[tuple[int, int]]
     ) -> Iterator[tuple[Tile, tuple[int, int]]]:
-        """Yield the tiles of a strip in order, while worker threads compute the next tiles."""
         waiting: deque[tuple[Tile, tuple[int, int], Future[None]]] = deque()
 
         def begin(tile: Tile) -> None:
@@ -283,7 +279,7 @@ def rescored(
     candidates: np.ndarray,
     k: int,
     rows_at_a_time: int,
-    told: Callable[[float], None] = lambda cosines: None,
+    report: Callable[[float], None] = lambda cosines: None,
 ) -> Neighbors:
     """Choose the k best candidates of each sentence, by cosines computed pair by pair.
 
@@ -291,7 +287,7 @@ def rescored(
         candidates: Positions in `others` of each sentence's candidates, (sentences, candidates), -1
             for a missing candidate.
         rows_at_a_time: Number of sentences whose candidates are in memory at a time, at least 1.
-        told: Called with 0 after each block of sentences.
+        report: Called with 0 after each block of sentences, to show that the search is running.
 
     Example:
         >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])
@@ -310,5 +306,5 @@ def rescored(
         best = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
         scores[start : start + len(found)] = np.take_along_axis(cosine, best, 1)
         ids[start : start + len(found)] = np.take_along_axis(found, best, 1)
-        told(0)
+        report(0)
     return Neighbors(scores, ids)

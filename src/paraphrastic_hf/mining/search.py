@@ -18,7 +18,6 @@ class Match(NamedTuple):
     Attributes:
         cosine: Cosine of text and query, -1 to 1.
         place: Index of the text among all texts.
-        text: The text itself.
     """
 
     cosine: float

@@ -57,7 +57,8 @@ class TextStore:
         """
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):
-                if (kept := cls(folder))._is_whole():
+                kept, size = cls(folder), (folder / "text").stat().st_size
+                if len(kept._ends) == len(kept) + 1 and int(kept._ends[-1]) == size:
                     return kept
         folder.mkdir(parents=True, exist_ok=True)
         _write_state(folder / STATE, {})
@@ -164,8 +165,7 @@ class TextStore:
                         )  # readable before it is complete
                     elif output.read(HEADER_BYTES) != header:
                         raise ModelError(
-                            f"`encode` returned vectors of {vectors.shape[1]} dimensions, but "
-                            "another number for earlier lines"
+                            f"`encode` changed the number of dimensions to {vectors.shape[1]}"
                         )
                     output.seek(HEADER_BYTES + row * done)
                     output.write(np.ascontiguousarray(vectors, "<f4").data)
@@ -174,10 +174,6 @@ class TextStore:
                 done = stop
                 _write_state(log, {"key": key, "done": done})
         return np.load(path, mmap_mode="r") if done else np.zeros((0, 1), np.float32)
-
-    def _is_whole(self) -> bool:
-        size = (self.folder / "text").stat().st_size
-        return len(self._ends) == len(self) + 1 and int(self._ends[-1]) == size
 
     def _read(self, file: BinaryIO, start: int, stop: int) -> bytes:
         file.seek(int(self._ends[start]))
@@ -224,7 +220,4 @@ def check_folder(folder: Path) -> None:
         if side.exists() and any(side.iterdir() if side.is_dir() else [side]):
             foreign = foreign if list(side.glob(f"{STATE}*")) else side.name
     if foreign is not None:
-        raise DataError(
-            f"The work folder {folder} contains {foreign}, which mining did not write. Choose "
-            "another folder with --work"
-        )
+        raise DataError(f"{folder} has {foreign}, not written by mining. Use another --work")

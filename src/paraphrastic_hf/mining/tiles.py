@@ -50,7 +50,6 @@ class RunningTopK:
             rows: Rows that have a new score, without duplicates, (changed,).
             place: Index into `rows` for each score, in any order, (new,).
             column: Column of each score, (new,).
-            scores: The scores, (new,).
         """
         keep = self.scores.shape[1]
         order = np.lexsort((column, place))
@@ -226,7 +225,12 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores found by `_search`: index into `chosen`, position in that row or column, score."""
+    """Scores that `_search` finds.
+
+    Attributes:
+        place: Index in `chosen` of each score's row or column, (found,).
+        line: Position of each score in its row or column, (found,).
+    """
 
     place: np.ndarray
     line: np.ndarray

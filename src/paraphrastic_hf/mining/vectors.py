@@ -41,7 +41,7 @@ class UnitRows:
         if not np.isfinite(squares).all():
             bad = self.rows[~np.isfinite(squares)]
             raise DataError(
-                f"{name} contains NaN or infinity in {counted(len(bad), 'row')}, first row {bad[0]}"
+                f"{name} has NaN or infinity in {counted(len(bad), 'row')}, first {bad[0]}"
             )
         self.rows = self.rows[squares > 0]
         self._scale = (1 / np.sqrt(squares[squares > 0])).astype(np.float32)

@@ -70,7 +70,7 @@ def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
             kwargs["cache"] = past_key_values
         if getattr(kwargs.get("cache"), "is_compileable", False):
             raise ValueError(
-                f"cache of {type(model).__name__} must be dynamic. Leave out cache_implementation"
+                f"{type(model).__name__} needs a dynamic cache. Omit cache_implementation"
             )
         return forward(model, *args, **kwargs)
 
@@ -120,8 +120,7 @@ class ParaphrasticModel(PreTrainedModel):
     def resize_token_embeddings(self, new_num_tokens: int | None = None, **kwargs: Any) -> Any:
         if new_num_tokens is not None and not self.is_resizable:
             raise ValueError(
-                f"The table of a {type(self).__name__} cannot be resized. Train or convert a "
-                "model with the new tokenizer"
+                f"Cannot resize the table of {type(self).__name__}. Train with the new tokenizer"
             )
         return super().resize_token_embeddings(new_num_tokens, **kwargs)
 
@@ -264,8 +263,7 @@ class SentenceEncoderModel(ParaphrasticModel):
             attention_mask = torch.ones_like(input_ids)
         if input_ids.shape != attention_mask.shape:
             raise ValueError(
-                "input_ids and attention_mask must have the same shape, got "
-                f"{tuple(input_ids.shape)} and {tuple(attention_mask.shape)}"
+                f"attention_mask {[*attention_mask.shape]} must fit input_ids {[*input_ids.shape]}"
             )
         input_ids = input_ids.long().masked_fill(attention_mask == 0, 0)
         if pooled_only:

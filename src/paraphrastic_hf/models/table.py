@@ -48,10 +48,7 @@ class TableConfig(PreTrainedConfig):
     def require_equal_sizes(self, model: str) -> None:
         """Raise ValueError if token vectors and sentence vectors differ in size."""
         if self.table_size != self.hidden_size:
-            raise ValueError(
-                f"embedding_size ({self.table_size}) of {model} must equal hidden_size "
-                f"({self.hidden_size})"
-            )
+            raise ValueError(f"embedding_size {self.table_size} of {model} must equal hidden_size")
 
 
 class TableModel(SentenceEncoderModel):

@@ -1,8 +1,8 @@
 """Distribute the rows of a recipe's sources to tasks, in one file per task.
 
 The task of a row is a hash of its reference in lower case, or of the other side if the recipe
-removes duplicates of that side. Duplicates therefore get the same task, which can remove them. Rows
-keep the order of the sources.
+removes duplicates of that side. Duplicates therefore go to one task, so that a step of this task
+finds them. Rows keep the order of the sources.
 """
 
 from __future__ import annotations
@@ -133,6 +133,4 @@ def dealt_rows(
     except (OSError, ValueError, IndexError) as error:
         raise DataError(f"{path} was changed ({error}). {fix}") from error
     if found != expected:
-        raise DataError(
-            f"{path} was changed ({counted(found, 'row')} instead of {expected:,}). {fix}"
-        )
+        raise DataError(f"{path} was changed: {counted(found, 'row')}, not {expected:,}. {fix}")

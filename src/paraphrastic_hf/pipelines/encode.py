@@ -71,8 +71,7 @@ def check_settings(record: Path, wanted: dict[str, Any]) -> None:
         other = [name for name in wanted if begun.get(name) != wanted[name]]
         if other:
             raise DataError(
-                f"{folder} was started with a different {' and '.join(other)}. Choose another "
-                "--output"
+                f"{folder} was started with another {' and '.join(other)}. Use another --output"
             )
     elif any(folder.iterdir()):
         raise DataError(f"{folder} is not empty. Choose another --output")

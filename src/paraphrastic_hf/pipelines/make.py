@@ -63,8 +63,6 @@ class Made:
     """Result of making a corpus.
 
     Attributes:
-        rows: Number of rows of the corpus.
-        read: Number of pairs read from the sources.
         seconds: Duration of the call that completed the corpus.
         origins: Name, license and number of rows of each source.
         unfinished: Number of incomplete tasks, whose jobs are still running.
@@ -108,7 +106,8 @@ def make_corpus(
         keep_stamp(stamp, folder / "work", START_AFRESH)
         counts = _dealt(recipe, folder, data_root, progress)
         phases = phases_of(recipe, folder, counts, model, data_root)
-        logs = _logs(folder, phases)
+        top = folder / "logs"
+        logs = [*(top / f"before_{phase[0].name}" for phase in phases[1:]), top]
         with _bar(logs, counts, progress) as bar:
             for phase, place in zip(phases, logs, strict=True):
                 _reset_lost(phase, place / "completions")
@@ -122,7 +121,6 @@ def make_corpus(
 
 
 def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
-    """Find the engine's model below the data root, in the working folder, or on the Hub."""
     engine = recipe.engine
     if not recipe.is_bitext or engine.kind in PROGRAMS:
         return engine.model
@@ -172,7 +170,7 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
         changed = [line.strip() for line in new_text if line not in old_text]
         shown = "; ".join(changed[:6]) or "the order of entries"
         raise RecipeError(
-            f"{folder} contains a corpus of another recipe (changed: {shown}): {START_AFRESH}"
+            f"{folder} has a corpus of another recipe (changed: {shown}): {START_AFRESH}"
         )
 
 
@@ -191,12 +189,6 @@ def _dealt(
             data_root=data_root,
             progress=progress,
         )
-
-
-def _logs(folder: Path, phases: Sequence[Sequence[Stage]]) -> list[Path]:
-    """Return the folder with the logs of each phase."""
-    logs = folder / "logs"
-    return [*(logs / f"before_{phase[0].name}" for phase in phases[1:]), logs]
 
 
 def _reset_lost(phase: Sequence[Stage], completions: Path) -> None:
@@ -261,7 +253,6 @@ def _count_of(stage: dict[str, Any]) -> StepCount:
 def _finish(
     folder: Path, recipe: CorpusRecipe, logs: Sequence[Path], read: int, stamp: Stamp, begun: float
 ) -> Made:
-    """Count the rows, write the card and, as the last file, `corpus.json`."""
     steps = step_counts(logs, recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
     for path in visible_files(folder / "data", "*.parquet"):
@@ -271,8 +262,7 @@ def _finish(
     rows = origins.total()
     if rows != steps[-1].kept:
         raise DataError(
-            f"{folder}/data has {counted(rows, 'row')} instead of {steps[-1].kept:,}, so a file "
-            "was removed or changed. Make the corpus again with --overwrite"
+            f"{folder}/data has {rows:,} rows, not {steps[-1].kept:,}. Remake it with --overwrite"
         )
     if not rows:
         worst = max(steps, key=lambda step: step.rejected)
@@ -292,7 +282,6 @@ def _finish(
 
 
 def _read_record(folder: Path, stamp: Stamp) -> Made:
-    """Read the result of a finished corpus. Raise an error if its source text has changed."""
     try:
         found = read_json(folder / RECORD)
         # Records of older corpora lack the key `text`.
@@ -302,6 +291,5 @@ def _read_record(folder: Path, stamp: Stamp) -> Made:
         return Made(found["rows"], found["read"], found["seconds"], steps, origins)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"{folder / RECORD} is damaged ({error}). Make the corpus again with --overwrite, or "
-            "choose another --output"
+            f"{folder / RECORD} is damaged ({error}). Make the corpus again with --overwrite"
         ) from error

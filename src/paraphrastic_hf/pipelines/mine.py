@@ -1,7 +1,7 @@
 """Mine sentence pairs from many files with the executors of `corpus make`.
 
-One task searches one pair of files. The results are joined before margins are computed. A single
-search over all files would therefore give the same pairs.
+One task searches one pair of files. The neighbors found by all tasks are joined before margins are
+computed, so the result equals that of a single search over all files.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Search(Stage):
                 self._k,
                 keep=state,
                 key=f"{self._key} {rank}",
-                told=lambda cosines: self.report(round(cosines)),
+                report=lambda cosines: self.report(round(cosines)),
                 **self._options,
             )
             write_neighbors(path, forward, backward)
@@ -239,7 +239,6 @@ def mine_shards(
 
 
 def _encoded(folder: Path) -> dict[str, Any]:
-    """Return the record of a complete `corpus encode` folder, with the stamps of its vectors."""
     try:
         record: dict[str, Any] = read_json(folder / FILES)
         files, stamps = record["files"], record["contents"]
@@ -257,13 +256,11 @@ def _encoded(folder: Path) -> dict[str, Any]:
     for name, stamp in zip(files, stamps, strict=True):
         if not os.path.isfile(name):
             raise DataError(
-                f"{name}, encoded in {folder}, no longer exists. Restore it, or encode all files "
-                "again"
+                f"{name} of {folder} no longer exists. Restore it, or encode all files again"
             )
         if file_stamp(name) != stamp:
             raise DataError(
-                f"{name} has changed since it was encoded in {folder}. Encode all files into "
-                "another folder"
+                f"{name} has changed since {folder} was made. Encode into another folder"
             )
     return {**record, "vectors": [file_stamp(str(array)) for array in arrays]}
 
@@ -277,8 +274,7 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
         rows = np.load(array, mmap_mode="r").shape[0]
         if len(store) != rows:
             raise DataError(
-                f"{file} has {counted(len(store), 'line')}, but {array} has {rows:,} vectors. "
-                "Encode the file again"
+                f"{file} has {len(store):,} lines, but {array} {rows:,} vectors. Encode it again"
             )
         shards.append(Shard(file, array, place, len(store)))
         hashes.append(store.hashes)
@@ -324,7 +320,7 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
 
 
 def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> Iterator[Neighbors]:
-    """For each file of a side, yield its lines' neighbors in all files of the other side."""
+    """Yield, file by file, the neighbors of a side's lines in all files of the other side."""
 
     def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):
@@ -333,9 +329,7 @@ def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> 
                 yield read_neighbors(path)[side]
             except DataError as error:
                 path.unlink(missing_ok=True)
-                raise DataError(
-                    f"{error}. Repeat the command to compute this file again"
-                ) from error
+                raise DataError(f"{error}. Repeat the command to compute it again") from error
 
     for own in range(len(sizes[side])):
         yield join(found(own), sizes[1 - side], k)

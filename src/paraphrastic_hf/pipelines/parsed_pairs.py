@@ -22,7 +22,6 @@ class PairParser:
     """Parser of both sides of sentence pairs. Pairs unfit for training are dropped.
 
     Attributes:
-        keep_same: Keep pairs whose two parses are equal.
         left_out: Number of dropped pairs by reason.
 
     Example:

@@ -23,7 +23,6 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
         path: A folder that `paraphrastic corpus make` or `Dataset.save_to_disk` wrote, a folder of
             parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The texts are the
             columns `reference` and `translation`, or else two columns found by `find_layout`.
-        columns: Further columns to read.
 
     Yields:
         Blocks of rows with `reference`, `translation` and `columns`. Values from a TSV file are
@@ -102,7 +101,10 @@ def _read_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> 
             ]
             texts = [name for name, text in zip(names, is_text, strict=True) if text]
             first, second = _sides(path, names, texts)
-            _check_columns(path, names, columns)
+            for name in columns:
+                if name not in names:
+                    shown = ", ".join(names)
+                    raise DataError(f"{path} has no column {name!r}. Its columns are {shown}")
             wanted = [first, second, *columns]
             for batch in table.iter_batches(AT_A_TIME, columns=list(dict.fromkeys(wanted))):
                 lists = [batch.column(name).to_pylist() for name in wanted]
@@ -128,9 +130,3 @@ def _sides(path: Path, names: Sequence[str], texts: Sequence[str]) -> tuple[str,
             f"Its columns are {', '.join(names)}"
         )
     return texts[0], texts[1]
-
-
-def _check_columns(path: Path, names: Sequence[str], columns: Sequence[str]) -> None:
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise DataError(f"{path} has no column {missing[0]!r}. Its columns are {', '.join(names)}")

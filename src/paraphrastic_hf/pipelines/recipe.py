@@ -87,7 +87,7 @@ class CorpusData:
     reference: str = argument("en", help="language of the corpus")
     max_bad_rows: float = argument(
         MAX_BAD_ROWS,
-        help="maximum share of malformed rows in a source. They are skipped",
+        help="maximum share of malformed rows, which are skipped",
         at_least=0,
         at_most=1,
     )
@@ -114,10 +114,7 @@ class EngineArguments:
     prefix: str = argument("", help="text prepended to every line, for T5")
     beams: int = argument(12, help="beam size", at_least=1, at_most=MOST_BEAMS)
     outputs: int = argument(
-        1,
-        help="number of translations per line, one row each",
-        at_least=1,
-        at_most=MOST_OUTPUTS,
+        1, help="number of translations per line, one row each", at_least=1, at_most=MOST_OUTPUTS
     )
     sample: bool = argument(False, help="sample tokens instead of beam search")
     top_p: float = argument(
@@ -128,9 +125,7 @@ class EngineArguments:
         at_most=1,
     )
     temperature: float = argument(
-        1.0,
-        help="with engine.sample: softmax temperature. Lower values prefer likelier tokens",
-        above=0,
+        1.0, help="with engine.sample: softmax temperature (lower: likelier tokens)", above=0
     )
     length_penalty: float = argument(
         1.0, help="exponent of the length by which a beam's log probability is divided"
@@ -168,18 +163,13 @@ class MakeArguments:
         choices=("local", "slurm", "ray"),
     )
     tasks: int = argument(
-        16,
-        help="number of tasks. Do not change it when you continue an interrupted corpus",
-        at_least=1,
-        at_most=10_000,
+        16, help="number of tasks, fixed once a corpus is started", at_least=1, at_most=10_000
     )
     workers: int = argument(1, help="number of tasks run in parallel", at_least=1)
     block: int = argument(2000, help="number of rows that a step processes at a time", at_least=1)
     attempts: int = argument(3, help="with local: maximum number of attempts at a task", at_least=1)
     patience: float = argument(
-        1800.0,
-        help="with local: seconds without a finished block before a worker is killed",
-        above=0,
+        1800.0, help="local: seconds without a finished block until a worker is killed", above=0
     )
     memory: float = argument(4.0, help="with slurm, ray: memory per worker, in GB", above=0)
     cpus: int = argument(1, help="with slurm, ray: processors per worker", at_least=1)
@@ -198,9 +188,7 @@ class CorpusRecipe:
     data: CorpusData = argument(CorpusData(), help="sources of sentence pairs")
     engine: EngineArguments = argument(EngineArguments(), help="translation engine")
     steps: list[dict[str, Any]] = argument(
-        [],
-        help="steps in order, such as [translate, {overlap: {at_most: 0.2}}]; `translate` runs "
-        "the engine",
+        [], help="steps in order, such as [translate, {overlap: {at_most: 0.2}}]"
     )
     make: MakeArguments = argument(MakeArguments(), help="executor and division of the work")
     seed: int = seed_argument()
@@ -215,25 +203,17 @@ class CorpusRecipe:
             raise must_be("steps", self.steps, "a list with `translate` at most once")
         if self.is_bitext and engine.model is None:
             raise must_be(
-                "engine.model",
-                engine.model,
-                "the translation model, the languages of apertium, or the command",
+                "engine.model", engine.model, "a model, the languages of apertium, or a command"
             )
         if engine.kind == "command" and not split_command(engine.model or ""):
-            raise must_be(
-                "engine.model", engine.model, "a program with its arguments, every quote closed"
-            )
+            raise must_be("engine.model", engine.model, "a program and arguments, quotes closed")
         if engine.kind in PROGRAMS and engine.outputs != 1:
-            raise must_be(
-                "engine.outputs",
-                engine.outputs,
-                f"1 for engine.kind {engine.kind}, which gives one translation per line",
-            )
+            raise must_be("engine.outputs", engine.outputs, f"1 for engine.kind {engine.kind}")
         if not engine.sample and engine.outputs > engine.beams:
             raise must_be(
                 "engine.outputs",
                 engine.outputs,
-                f"at most engine.beams ({engine.beams}), unless engine.sample is true",
+                f"at most engine.beams, {engine.beams}, without sampling",
             )
         if make.executor == "slurm" and make.partition is None:
             raise must_be("make.partition", make.partition, "given with make.executor slurm")
@@ -242,7 +222,7 @@ class CorpusRecipe:
 
     @property
     def is_bitext(self) -> bool:
-        """Whether a step translates one side. Otherwise the sources already have both sides."""
+        """Whether the step `translate` writes the second text. If not, sources have both."""
         return any(TRANSLATE in each for each in self.steps)
 
     @property
@@ -259,7 +239,7 @@ class CorpusRecipe:
                 yield f"steps.{step.name}.{key}", name
 
     def excluded(self) -> Iterator[str]:
-        """Yield the paths that the steps `exclude` read."""
+        """Yield the paths of the files that the steps named `exclude` read."""
         for step in self._scoring_steps():
             if isinstance(step, Exclude):
                 yield from step.paths
@@ -302,14 +282,9 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
     """Read a recipe that makes a corpus. `overrides` alternates `--key` and values."""
     mapping = read_mapping(find_recipe(path))
     if "kind" not in mapping:
-        raise RecipeError(
-            f"{path} has no kind. Add the line `kind: {CORPUS}` if it makes a corpus, or use "
-            "`paraphrastic train`"
-        )
+        raise RecipeError(f"{path} has no kind. Add `kind: {CORPUS}`, or use `paraphrastic train`")
     if mapping["kind"] != CORPUS:
-        raise RecipeError(
-            f"{path} has kind {mapping['kind']}, not {CORPUS}. Use `paraphrastic train`"
-        )
+        raise RecipeError(f"{path} has kind {mapping['kind']}. Use `paraphrastic train`")
     for key, value in parse_overrides(overrides):
         set_key(CorpusRecipe, mapping, key, value)
     return corpus_recipe(mapping)

@@ -25,7 +25,6 @@ from datatrove.pipeline.base import PipelineStep
 from paraphrastic_hf.config.recipe import Bounds
 from paraphrastic_hf.corpora.filters import Rejection
 from paraphrastic_hf.encoders.storage.arrays import array_writer
-from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.writing import NOTHING
 from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.io.locks import locked
@@ -46,7 +45,7 @@ from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 KEPT, REJECTED = "kept", "rejected"
 TRANSLATION_SCORE = "translation_score"
-LINES_OF_A_TASK = 2**40  # upper bound. It keeps tasks from sharing random numbers
+LINES_OF_A_TASK = 2**40  # upper bound on the lines of a task, so that tasks get distinct seeds
 EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
 
 
@@ -143,8 +142,7 @@ class Translate(Stage):
         written = engine.translate([row[SOURCE] for row in block.rows], before=before)
         if len(written) != len(block.rows):
             raise EngineError(
-                f"The engine returned {len(written):,} results for "
-                f"{counted(len(block.rows), 'line')}"
+                f"The engine returned {len(written):,} results for {len(block.rows):,} lines"
             )
         kept: list[Row] = []
         rejected = len(block.rejects)
@@ -161,7 +159,7 @@ class Translate(Stage):
 
 
 class Judge(Stage):
-    """Stage of a step: stores each row's score and rejects rows with a score out of bounds."""
+    """Stage that stores a step's score of each row and rejects rows with a score out of bounds."""
 
     def __init__(self, step: Step) -> None:
         super().__init__(step.name)
@@ -176,10 +174,7 @@ class Judge(Stage):
     def _judge(self, block: Block, scores: Sequence[float | None]) -> None:
         step, rows = self._step, block.rows
         if len(scores) != len(rows):
-            raise ValueError(
-                f"The step {self.name} returned {counted(len(scores), 'score')} for "
-                f"{counted(len(rows), 'row')}"
-            )
+            raise ValueError(f"Step {self.name} returned {len(scores)} scores for {len(rows)} rows")
         name = step.name
         for row, score in zip(rows, scores, strict=True):
             row[name] = score

@@ -45,14 +45,12 @@ def load_classifier(
     missing = [label for label in labels if label not in known]
     if missing:
         raise ModelError(
-            f"{name} does not have the label {', '.join(missing)} of the examples. Use its "
-            f"labels: {', '.join(known)}"
+            f"{name} lacks the label {', '.join(missing)}. Use its labels: {', '.join(known)}"
         )
     return classify  # type: ignore[no-any-return]
 
 
 def _kind_of(name: str) -> str:
-    """Return the model type of a directory, or an empty string."""
     try:
         return str(read_json(Path(name) / "config.json").get("model_type"))
     except (OSError, ValueError, AttributeError):
@@ -60,7 +58,6 @@ def _kind_of(name: str) -> str:
 
 
 def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
-    """Load a transformers text-classification pipeline. Return a classifier and its labels."""
     from transformers import pipeline
 
     directory = local_directory(name)
@@ -96,7 +93,6 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
 
 
 def _most_tokens(loaded: Any) -> int | None:
-    """Return the maximum number of tokens that a pipeline can read, or None for no limit."""
     limits = [loaded.tokenizer.model_max_length]  # about 1e30 if unknown
     limits += [getattr(loaded.model.config, "max_position_embeddings", None) or UNKNOWN]
     for module_name, module in loaded.model.named_modules():

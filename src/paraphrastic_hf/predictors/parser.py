@@ -95,8 +95,7 @@ class SentenceParser(SavedModel):
         for words in sentences:
             if isinstance(words, str):
                 raise DataError(
-                    f"A sentence must be a list of words, got the string {words[:40]!r}. Use "
-                    "`parse` for lines of text"
+                    f"A sentence must be a list of words, got {words[:40]!r}. Use `parse`"
                 )
         longest = self.model.config.max_words
         fit = [number for number, words in enumerate(sentences) if 0 < len(words) <= longest]

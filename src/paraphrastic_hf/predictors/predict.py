@@ -160,7 +160,7 @@ class SentencePredictor(SavedModel):
             raise ValueError(f"This model takes {wanted}")
         if second is not None and len(first) != len(second):
             raise ValueError(
-                f"first and second must have equal length, got {len(first):,} and {len(second):,}"
+                f"first and second differ in length: {len(first):,} and {len(second):,}"
             )
         columns = [first] if second is None else [first, second]
         sides = [self.tokenizer.encode_batch(column) for column in columns]

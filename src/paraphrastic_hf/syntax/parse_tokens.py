@@ -65,9 +65,7 @@ def checked_tree(text: str) -> Tree:
         tree = Tree(ROOT, (Tree("FRAG", tree.children),))  # several tops, as in a headline
     check_labels(tree, f"The tree {text.strip()[:80]!r}")
     if not tree.top.children:
-        raise DataError(
-            f"The tree {text.strip()[:80]!r} has one node. Write for example (S (NP) (VP) (.))"
-        )
+        raise DataError(f"{text.strip()[:80]!r} has one node. Write for example (S (NP) (VP) (.))")
     return tree
 
 

@@ -148,14 +148,11 @@ def read_tree(text: str) -> Tree:
     if not pieces:
         raise DataError("The tree is empty. Write for example (S (NP) (VP) (.))")
     if pieces[0] != "(":
-        raise DataError(
-            f"{shown} does not begin with a bracket. Write for example (S (NP) (VP) (.))"
-        )
+        raise DataError(f"{shown} must begin with a bracket. Write for example (S (NP) (VP) (.))")
     return _from_pieces(pieces, shown)
 
 
 def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
-    """Build a tree from brackets, labels and words. Messages show `shown` as the tree's name."""
     labels: list[str] = []  # labels of nodes without their closing bracket
     words: list[str | None] = []
     children: list[list[Tree]] = [[]]
@@ -165,9 +162,7 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
             raise DataError(f"{shown} has unbalanced brackets: {what} after the last bracket")
         if piece == "(":
             if words and words[-1] is not None:
-                raise DataError(
-                    f"{shown} has a node that contains both the word {words[-1]!r} and a phrase"
-                )
+                raise DataError(f"{shown} has a node with both the word {words[-1]!r} and a phrase")
             follower = pieces[place + 1 : place + 2]
             if labels and follower in ([], ["("], [")"]):
                 raise DataError(f"{shown} has a bracket without a label")
@@ -184,9 +179,7 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
             children[-1].append(Tree(label or ROOT, below, words.pop()))
         elif pieces[place - 1] != "(":
             if words[-1] is not None or children[-1]:
-                raise DataError(
-                    f"{shown} has {piece!r} without a part of speech. Write for example (NN cat)"
-                )
+                raise DataError(f"{shown} has {piece!r} without a part of speech. Write (NN cat)")
             words[-1] = BRACKETS.get(piece, piece.replace("-LRB-", "(").replace("-RRB-", ")"))
     if labels:
         raise DataError(f"{shown} has unbalanced brackets: {len(labels)} are not closed")

@@ -54,9 +54,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         **kwargs: Any,
     ) -> None:
         if padding_mode not in PADDINGS:
-            raise ValueError(
-                f"padding_mode must be one of {', '.join(PADDINGS)}, got {padding_mode!r}"
-            )
+            raise ValueError(f"padding_mode {padding_mode!r} is not one of {', '.join(PADDINGS)}")
         if ngrams is None:
             if vocab_file is None:
                 raise ModelError("ngrams.json (the vocabulary of the tokenizer) does not exist")

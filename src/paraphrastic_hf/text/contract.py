@@ -14,7 +14,6 @@ class SpecialIds:
     """Ids of a tokenizer's special tokens.
 
     Attributes:
-        pad: Id of padding.
         unknown: Id of unknown tokens, if the tokenizer keeps them.
         start: Ids of start-of-text marks. A mixture has one for each tokenizer that adds the mark.
         end: Ids of end-of-text marks, one or several as for `start`.
@@ -37,7 +36,6 @@ class TextTokenizer(Protocol):
     """Interface of all tokenizers of this package.
 
     Attributes:
-        lowercase: Whether the tokenizer lower-cases text.
         keeps_to_words: Whether no token crosses white space.
     """
 
@@ -60,6 +58,5 @@ def check_size(found: int, vocab_size: int, what: str) -> None:
     """
     if found + 2 < vocab_size:
         raise DataError(
-            f"vocab_size is {vocab_size}, but the text has only {counted(found, what)}. Use at "
-            f"most {found + 2}"
+            f"vocab_size {vocab_size} exceeds {counted(found, what)}. The maximum is {found + 2}"
         )

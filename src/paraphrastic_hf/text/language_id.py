@@ -10,9 +10,9 @@ from typing import Any
 
 from paraphrastic_hf.extras import require
 
-SHORTEST = 20  # bytes of UTF-8 below which a text does not count
-FEWEST = 10  # smallest number of texts that count
-SURE = 0.6  # smallest share of them in one language
+SHORTEST = 20  # minimum length of a text, in bytes of UTF-8
+FEWEST = 10  # minimum number of such texts
+SURE = 0.6  # minimum share of such texts in the detected language
 
 
 def languages_of(texts: Sequence[str]) -> list[str]:
@@ -40,9 +40,10 @@ def main_language(texts: Sequence[str]) -> tuple[str, float]:
 
 
 def clear_language(texts: Sequence[str]) -> str | None:
-    """Return the language code of at least 60 % of the texts, or None.
+    """Return the code of the language that at least 60 % of the texts are in.
 
-    Texts shorter than 20 bytes are ignored. The result is None if fewer than 10 texts remain.
+    Texts shorter than 20 bytes are ignored. The result is None if no language reaches 60 %, or if
+    fewer than 10 texts remain.
 
     Example:
         >>> clear_language(["the cat sleeps on the wall"] * 10), clear_language(["a cat"])

@@ -1,7 +1,7 @@
 """Loads tokenizers from a model directory or a `tokenizer.json`.
 
-Other libraries save only `tokenizer.json`. From such a file, a tokenizer of this package is rebuilt
-with the vocabulary of the file. It is accepted if it would write the same file.
+Other libraries save only `tokenizer.json`. From the vocabulary in such a file, this module rebuilds
+candidate tokenizers of this package. It returns the first candidate that would write an equal file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Several tokenizers side by side, for jointly trained encoders (thesis, 4.5.6).
 
-The ids of a text are the first tokenizer's ids, then the second tokenizer's, and so on. Each
-tokenizer has an id range of its own, because its ids are shifted by the vocabulary sizes of earlier
-tokenizers. The padding id is 0.
+The ids of a text are the first tokenizer's ids, then the second tokenizer's, and so on. The ids of
+a tokenizer are shifted by the vocabulary sizes of the tokenizers before it, so that no two share an
+id. The padding id is 0.
 """
 
 from __future__ import annotations
@@ -42,10 +42,7 @@ class MixedTokenizer:
         )
 
     def decode(self, ids: Sequence[int]) -> str:
-        raise TypeError(
-            "A mixture cannot be decoded, because its ids repeat the text for each tokenizer. "
-            "Decode with one of its `parts`"
-        )
+        raise TypeError("A mixture has ids of several tokenizers. Decode with one of its `parts`")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         texts = list(texts)

@@ -46,9 +46,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
         self._parts: list[Tokenizer | CharNgramTokenizer] = []
         for k in range(parts):
             if (part := self._read(k)) is None:
-                raise ModelError(
-                    f"{PARTS_FOLDER}/{k} of the mixture has neither {STOCK} nor {NGRAMS}"
-                )
+                raise ModelError(f"{PARTS_FOLDER}/{k} has neither {STOCK} nor {NGRAMS}")
             self._parts.append(part)
         sizes = [
             part.get_vocab_size() if isinstance(part, Tokenizer) else part.vocab_size

@@ -44,7 +44,7 @@ class Ragged:
         return self.ids[self.offsets[number] : self.offsets[number + 1]]
 
     def lengths(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the number of ids of each text with an index in `numbers`, in the same shape."""
+        """Return the number of ids of the texts with indices `numbers`, shaped like `numbers`."""
         return np.asarray(self.offsets[numbers + 1] - self.offsets[numbers])
 
     def where(self, is_kept: np.ndarray) -> Ragged:

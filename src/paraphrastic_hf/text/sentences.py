@@ -31,8 +31,7 @@ class Sentences:
         for sentence in sentences:
             if isinstance(sentence, str):
                 raise DataError(
-                    f"A sentence must be a list of words, got the string {sentence[:40]!r}. Split "
-                    "it first, for example with .split()"
+                    f"A sentence must be a list of words, got {sentence[:40]!r}. Split it first"
                 )
             numbers.append([number_of.setdefault(word, len(number_of)) for word in sentence])
         words = list(number_of)

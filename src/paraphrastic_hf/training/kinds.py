@@ -100,7 +100,7 @@ class Context:
 
 @dataclass(frozen=True)
 class JobEntry:
-    """Classes of one kind of training.
+    """Recipe class and `TrainingJob` of one kind of training.
 
     Attributes:
         implementation: `module:class` of the `TrainingJob`.
@@ -181,14 +181,12 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
     """Read a recipe like `load_recipe`. Raise an error if it is not contrastive."""
     recipe = load_recipe(path, overrides)
     if not isinstance(recipe, ContrastiveRecipe):
-        raise RecipeError(
-            f"{path} is a recipe of kind {recipe.kind}. Use a recipe of kind contrastive."
-        )
+        raise RecipeError(f"{path} has kind {recipe.kind}. Use a recipe of kind contrastive")
     return recipe
 
 
 def _make_room_for_start(mapping: dict[str, Any]) -> None:
-    """Remove the tokenizer and the encoder, except its two dropouts. `--start` replaces them."""
+    """Remove the sections that `--start` replaces: tokenizer, and model except its dropouts."""
     mapping.pop("tokenizer", None)
     model = mapping.pop("model", None)
     if isinstance(model, dict):
@@ -207,18 +205,14 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
     own = next(kind for kind, entry in JOBS.items() if entry.recipe is recipe_class)
     if owners and own not in owners:
         raise RecipeError(
-            f"--{key} is a key of kind {' and '.join(owners)}, not of this recipe's kind {own}. "
-            f"Remove --{key}."
+            f"--{key} is a key of kind {' and '.join(owners)}, not of kind {own}. Remove --{key}"
         )
 
 
 def class_of(mapping: dict[str, Any]) -> type:
-    """Return the class of a recipe, for its `kind`."""
     kind = kind_of(mapping)
     if kind == CORPUS:
-        raise RecipeError(
-            "A recipe of kind corpus cannot be trained. Use `paraphrastic corpus make`"
-        )
+        raise RecipeError("Cannot train a recipe of kind corpus. Use `paraphrastic corpus make`")
     if not isinstance(kind, str) or kind not in JOBS:
         raise RecipeError(
             f"kind must be one of {', '.join(JOBS)}, got {kind!r}. The kinds of tokenizer and "

@@ -157,7 +157,6 @@ def results(study: Any, grid: Grid) -> list[Trial]:
 
 
 def table(trials: Sequence[Trial], development: str) -> list[str]:
-    """Return the trials as lines of a Markdown table."""
     keys = list(trials[0].settings)
     rows = [
         [
@@ -178,9 +177,7 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
     if sampler not in SAMPLERS:
         raise RecipeError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
     if recipe.run.development == "none":
-        raise RecipeError(
-            "A search requires a development set. Add, for example, --run.development clean"
-        )
+        raise RecipeError("A search requires a development set. Add --run.development clean")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise RecipeError("A search runs in one process. Start it without torchrun.")
     if trials is not None and trials < 1:
@@ -248,7 +245,6 @@ def _search(
     trials: int | None,
     options: dict[str, Any],
 ) -> None:
-    """Run the remaining trials. After each, update the best model and the results."""
     from optuna.trial import TrialState
 
     most = min(math.prod(map(len, grid.values())), trials or math.inf)
@@ -277,7 +273,6 @@ def _search(
 
 
 def _ask(study: Any, grid: Grid, sampler: str, seed: int, tried: list[tuple[str, ...]]) -> Any:
-    """Return a trial with untried settings, chosen only by the seed and the tried settings."""
     from optuna.samplers import TPESampler
     from optuna.trial import TrialState
 
@@ -344,7 +339,6 @@ def _write_results(trials: Sequence[Trial], grid: Grid, development: str, output
 
 
 def _plot(trials: Sequence[Trial], grid: Grid, title: str, path: Path) -> None:
-    """Plot the score of every trial, in a panel for each key with several values."""
     done = [(each.settings, each.score) for each in trials if each.score is not None]
     keys = [key for key, values in grid.items() if len(values) > 1] or list(grid)
     figure = new_figure(3.5 * len(keys), 3.5)
@@ -391,7 +385,7 @@ def _rereadable(item: Any) -> Any:
 
 
 def _corpus_name(recipe: ContrastiveRecipe) -> str:
-    """Return a name that recipes with equal tokenizers and tokenized pairs share."""
+    """Return a hash of the settings that determine the tokenizer and the tokenized pairs."""
     tokenizers = [to_mapping(encoder.tokenizer) for encoder in recipe.encoders]
     return _digest(
         [

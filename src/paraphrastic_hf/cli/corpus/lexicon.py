@@ -34,34 +34,25 @@ examples:
 def configure(parser: Parser) -> None:
     parser.option(
         "corpus",
-        "corpora: folders of `corpus make`, parquet or TSV files, or a lexicon file, with --word",
+        "corpora: folders of `corpus make`, parquet, TSV, or a lexicon with --word",
         nargs="+",
     )
     parser.option(
-        "--output FILE", "lexicon file to write: parquet if its name ends in .parquet, else TSV"
+        "--output FILE", "lexicon to write: parquet if its name ends in .parquet, else TSV"
     )
     parser.option(
-        "--word WORD",
-        "print the paraphrases of this word. May be repeated",
-        default=[],
-        action="append",
+        "--word WORD", "print paraphrases of this word. Repeatable", default=[], action="append"
     )
     parser.option("--count", "paraphrases printed per word", default=10)
     parser.option(
-        "--min-count",
-        "minimum number of sentence pairs that contain both words (default: 10, as in the thesis)",
-        default=10,
+        "--min-count", "minimum count of sentence pairs with both words (default: 10)", default=10
     )
     parser.option(
-        "--max-words",
-        "maximum sentence length in words, 0 for no limit (default: 30, as in the thesis)",
-        default=30,
+        "--max-words", "maximum words per sentence, 0 for no limit (default: 30)", default=30
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
-    which.add_argument(
-        "--encoder", metavar="MODEL", help="encoder that computes the paraphrase scores"
-    )
+    which.add_argument("--encoder", metavar="MODEL", help="encoder for paraphrase scores")
     parser.option(
         "--min-score",
         "smallest paraphrase score, -1 to 1, with --score or --encoder (default: 0.35, as in "
@@ -92,18 +83,12 @@ def run(arguments: argparse.Namespace) -> None:
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
     from paraphrastic_hf.cli.shared.lines import check_output
     from paraphrastic_hf.io.files import output_file
-    from paraphrastic_hf.pipelines.statistics.lexicon import (
-        is_lexicon,
-        read_lexicon,
-        write_lexicon,
-    )
+    from paraphrastic_hf.pipelines.statistics.lexicon import is_lexicon, read_lexicon, write_lexicon
 
     kept = [path for path in arguments.corpus if is_lexicon(path)]
     if kept:
         if len(arguments.corpus) > 1 or arguments.output:
-            raise DataError(
-                f"{kept[0]} is a lexicon. Pass it alone, with --word and without --output"
-            )
+            raise DataError(f"{kept[0]} is a lexicon. Pass it alone with --word, without --output")
         _print(read_lexicon(kept[0]), arguments, f"in {kept[0]}")
         if folder is not None:
             _compare(None, [kept[0], *arguments.beside], folder)
@@ -166,11 +151,7 @@ def _compare(counts: PairCounts | None, lists: list[str], folder: Path) -> None:
     from paraphrastic_hf.corpora.load import find_source
     from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
     from paraphrastic_hf.io.markdown import markdown_table
-    from paraphrastic_hf.pipelines.statistics.lexicon import (
-        agreement,
-        listed_scores,
-        pmi_scores,
-    )
+    from paraphrastic_hf.pipelines.statistics.lexicon import agreement, listed_scores, pmi_scores
 
     place = corpus_folder(find_source("wordsim"), folder)
     rows = corpus_rows(place or folder, "wordsim", "simlex")

@@ -54,9 +54,7 @@ def configure(parser: Parser) -> None:
     parser.option("recipe", "recipe of the corpus: a YAML file, or the name of a packaged recipe")
     add_keys_option(parser, _load, more=_source_and_step_fields)
     parser.option(
-        "--output DIR",
-        "folder to write. The same command resumes an interrupted run",
-        required=True,
+        "--output DIR", "folder to write. The same command resumes a stopped run", required=True
     )
     add_data_option(parser, "base of relative paths in the recipe")
     parser.flag("--overwrite", "start again if --output holds another corpus")

@@ -35,26 +35,22 @@ def configure(parser: Parser) -> None:
     parser.option("--per-bin", "rows sampled from each bin, at least 1", default=100)
     parser.option("--seed", "seed of the sample", default=1)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--score", metavar="COLUMN", help="column of the scores that determine the bins"
-    )
+    which.add_argument("--score", metavar="COLUMN", help="column of the scores for the bins")
     which.add_argument(
         "--encoder",
         default="english",
         metavar="MODEL",
-        help="encoder that computes the score if --score is not given",
+        help="encoder for the score, unless --score is given",
     )
-    parser.option(
-        "--independent MODEL", "second encoder, to report the mean similarity of each bin"
-    )
+    parser.option("--independent MODEL", "second encoder, for the mean similarity of each bin")
     parser.option(
         "--language-model MODEL",
-        "language model of `paraphrastic train` or KenLM, for the perplexity of the translations",
+        "language model (ours or KenLM) for the perplexity of translations",
     )
     parser.option("--output DIR", "folder of the page, the table and the key")
     parser.option(
         "--answers FILE",
-        "files of annotators' answers to summarize. --output is then the folder of the sample",
+        "answers of annotators to summarize. --output is the sample's folder",
         nargs="+",
     )
 
@@ -62,9 +58,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     if arguments.answers:
         if arguments.corpus or not arguments.output:
-            raise DataError(
-                "--answers requires --output with the folder of the sample, and no corpus"
-            )
+            raise DataError("--answers requires --output, the folder of the sample, and no corpus")
         _print_answers(arguments)
         return
     if not arguments.corpus:

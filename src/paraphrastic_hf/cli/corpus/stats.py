@@ -44,7 +44,7 @@ def configure(parser: Parser) -> None:
     )
     parser.option(
         "--sample ROWS",
-        "rows of the random sample, 0 for all (default: %(default)s, as in the thesis)",
+        "rows to sample, 0 for all (default: %(default)s, as in the thesis)",
         default=SAMPLE,
     )
     parser.option("--seed", "seed of the sample", default=1)
@@ -54,17 +54,15 @@ def configure(parser: Parser) -> None:
         "--encoder",
         default="english",
         metavar="MODEL",
-        help="encoder that computes the paraphrase scores if --score is not given",
+        help="encoder for paraphrase scores, unless --score is given",
     )
     idf = parser.add_mutually_exclusive_group()
     idf.add_argument("--idf", metavar="FILE", help="text for IDF, one document per line")
     idf.add_argument(
         "--word-counts",
         metavar="FILE",
-        help=(
-            "file of words with counts, one word per line. IDF is then -ln of a word's share of "
-            "all counts"
-        ),
+        help="file of words with counts, one word per line. IDF is then -ln of a word's share of "
+        "all counts",
     )
     parser.option("--parses COLUMN", "column of the bracketed parses")
     parser.flag("--json", "print JSON instead of a table")
@@ -92,12 +90,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps({path: _plain(each) for path, each in found.items()}, indent=2))
         return
-    lines = [_line(_name(path), each) for path, each in found.items()]
+    lines = [_line(Path(p).name.partition(".")[0] or p, each) for p, each in found.items()]
     print("\n".join(markdown_table(HEADER, [*lines, *map(list, THESIS)])))
-
-
-def _name(path: str) -> str:
-    return Path(path).name.partition(".")[0] or path
 
 
 def _line(name: str, found: Description) -> list[str]:

@@ -28,15 +28,11 @@ def configure(parser: Parser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--score", metavar="COLUMN", help="column of the score")
     which.add_argument(
-        "--step",
-        metavar="NAME",
-        help="step of `corpus make` that computes the score, such as overlap or paraphrase_score",
+        "--step", metavar="NAME", help="step of `corpus make` for the score, such as overlap"
     )
     parser.option("--output DIR", "folder of the parts", required=True)
     parser.option("--parts", "number of parts, at least 2", default=10)
-    parser.option(
-        "--most ROWS", "rows to write of each part, sampled at random (default: all)", type=int
-    )
+    parser.option("--most ROWS", "rows to sample of each part (default: all)", type=int)
     parser.option("--seed", "seed of this sample", default=1)
 
 
@@ -45,8 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     wrong = arguments.parts < 2 or (arguments.most is not None and arguments.most < 1)
     if wrong:
         raise DataError(
-            "--parts must be 2 or more and --most 1 or more, got "
-            f"{arguments.parts} and {arguments.most}"
+            f"--parts must be >= 2 and --most >= 1, got {arguments.parts} and {arguments.most}"
         )
     if Path(arguments.output).resolve() in {Path(path).resolve() for path in arguments.corpus}:
         raise DataError(f"{arguments.output} is both corpus and --output. Choose another --output")

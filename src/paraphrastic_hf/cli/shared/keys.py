@@ -45,10 +45,8 @@ def add_keys_option(
         nargs="?",
         metavar="GROUP",
         default=argparse.SUPPRESS,
-        help=(
-            "print the keys of RECIPE with their values and exit. GROUP, such as training, limits "
-            "the output"
-        ),
+        help="print the keys of RECIPE with their values and exit. GROUP, such as training, limits "
+        "the output",
     )
 
 

@@ -112,7 +112,7 @@ def pair_blocks(
                 report.good += not pair.is_header
             elif bad_lines == "refuse":
                 raise DataError(
-                    f"{pair.place} is a row {pair.wrong}. Correct it or pass --bad-lines keep"
+                    f"{pair.place} is a row {pair.wrong}. Correct it, or pass --bad-lines keep"
                 )
             else:
                 report.add(pair.wrong, pair.place)
@@ -199,7 +199,7 @@ def column_blocks(
 
 
 def tell_if_empty(path: str, lines: int, what: str) -> None:
-    """Report on standard error that an input has no lines. `what` is the missing output."""
+    """Say on standard error if an input has no lines. `what` is the output that is not written."""
     if not lines:
         print(f"{shown_input(path)} is empty: no {what} written", file=sys.stderr)
 
@@ -218,15 +218,11 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
         while not folder.exists():
             folder = folder.absolute().parent
     except OSError as error:  # such as a name that is too long
-        raise DataError(
-            f"Cannot write {path}: {error.strerror}. Choose another --output"
-        ) from error
+        raise DataError(f"Cannot write {path}: {error.strerror}. Use another --output") from error
     if not folder.is_dir():
         raise DataError(f"Cannot write {path}: {folder} is not a folder. Choose another --output")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise DataError(
-            f"Cannot write {path}: no permission to write in {folder}. Choose another --output"
-        )
+        raise DataError(f"Cannot write {path}: {folder} is read-only. Choose another --output")
 
 
 def holds_output(doing: str) -> Callable[[Run], Run]:
@@ -264,8 +260,7 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
             if name in FOLDERS and os.path.isdir(given):
                 if Path(output).resolve().is_relative_to(Path(given).resolve()):
                     raise DataError(
-                        f"{output} is a file of the input {given}. Choose another --output, or "
-                        "remove the file first"
+                        f"{output} is part of the input {given}. Choose another --output"
                     )
             elif os.path.isfile(given) and os.path.samefile(given, output):
                 raise DataError(f"{output} is both input and output. Choose another --output")

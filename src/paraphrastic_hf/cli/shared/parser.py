@@ -14,8 +14,6 @@ OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # what other tools
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help formatter that shows the default and the value type of each option."""
-
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help
         hidden = action.default is None or action.default is False

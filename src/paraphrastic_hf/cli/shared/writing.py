@@ -34,9 +34,7 @@ def add_writing_options(
     """Add the options of beam search, sampling and output. `outputs` is the help of `--outputs`."""
     parser.option("--output FILE", "file to write (default: print)", default="-")
     parser.option(
-        "--beams",
-        f"beam size, at least 1 (default: {beams}, or --outputs if that is larger)",
-        type=int,
+        "--beams", f"beam size, at least 1 (default: {beams}, or --outputs if larger)", type=int
     )
     parser.flag("--sample", "sample the tokens instead of beam search")
     parser.option(
@@ -45,9 +43,7 @@ def add_writing_options(
         "sampling), above 0, at most 1 (default: 0.9)",
         type=float,
     )
-    parser.option(
-        "--temperature", "with --sample, softmax temperature, above 0 (default: 1)", type=float
-    )
+    parser.option("--temperature", "with --sample: softmax temperature, above 0", type=float)
     parser.option("--outputs", outputs, default=1)
     parser.option("--max-tokens", "maximum length of a sentence, in tokens", default=max_tokens)
     parser.option("--seed", "seed of --sample", default=0)

@@ -35,8 +35,7 @@ class BitextCorpus(Corpus):
         first, _, second = self.config.name.partition("-")
         if not first or not second:
             raise DataError(
-                f"{self.NAME} has no configuration {self.config.name!r}. Give two language codes, "
-                "such as en-fr"
+                f"{self.NAME} has no {self.config.name!r}. Give two language codes, such as en-fr"
             )
         return (first, second) if first != second else (f"{first}1", f"{second}2")
 
@@ -146,9 +145,7 @@ class Freedict(BitextCorpus):
         first, second = self.languages()
         unknown = [code for code in (first, second) if code not in FREEDICT]
         if unknown:
-            raise DataError(
-                f"freedict has no dictionaries of {unknown[0]!r}. Choose from {', '.join(FREEDICT)}"
-            )
+            raise DataError(f"freedict lacks {unknown[0]!r}. Choose from {', '.join(FREEDICT)}")
         forth, back = (
             f"freedict-{FREEDICT[a]}-{FREEDICT[b]}.index"
             for a, b in ((first, second), (second, first))

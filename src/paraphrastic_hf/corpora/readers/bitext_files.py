@@ -28,8 +28,8 @@ XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
     """Yield the translation units of a TMX file that have both languages.
 
-    `en` matches any region. `en_gb` prefers `en-GB` and otherwise takes a variant without region.
-    If two variants of a unit match both languages, the first variant is used for `first`.
+    The language `en` matches any region. `en_gb` matches `en-GB`, or else a variant without region.
+    If two variants in a unit match both languages, the first variant is used for `first`.
     """
     number, encoding = 0, "utf-8"
     with open_lines(path) as file:
@@ -62,7 +62,6 @@ def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
 
 
 def _xml_encoding(head: bytes) -> str:
-    """Return the encoding of an XML file, detected from its first bytes."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     declared = re.match(rb"""[^<]*<\?xml[^>]*encoding=["']([^"']+)""", head)
@@ -88,7 +87,6 @@ def _unit_sides(unit: ElementTree.Element, first: str, second: str) -> list[str]
 
 
 def _texts(element: ElementTree.Element) -> Iterator[str]:
-    """Yield the text inside an element, without the content of formatting codes."""
     yield element.text or ""
     for part in element:
         if _tag(part) not in NATIVE_CODES:

@@ -35,7 +35,7 @@ _DIGITS = {
     for value, digit in enumerate(string.ascii_uppercase + string.ascii_lowercase + "0123456789+/")
 }
 _ABOUT = ("00-database", "00database")  # entries that describe the dictionary
-_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # a description with this name: senses have definitions
+_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # if the description has this name, senses are defined
 _PRONOUNCED = re.compile(r"\s/.*/")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|\{[^{}]*\}")
 _NUMBER, _NEXT = re.compile(r"^\s*\d+\.\s*"), re.compile(r"\s\d+\.\s*$")

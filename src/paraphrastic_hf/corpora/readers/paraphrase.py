@@ -87,10 +87,7 @@ class ParaNmt(Corpus):
             path = folder.find("para-nmt-5m-processed.txt", "para-nmt-5m-processed.txt.gz")
         wanted = self.config.wanted()
         if not has_scores and (wanted.min_score, wanted.max_score) != (None, None):
-            raise DataError(
-                "The configuration 5m of paranmt has no scores. Omit min_score and max_score, or "
-                "choose 50m"
-            )
+            raise DataError("paranmt 5m has no scores. Omit min_score and max_score, or use 50m")
         rows = good_rows(
             iterate_rows(path, columns=("1", "2"), beside=("3",) if has_scores else ()),
             name=str(path),
@@ -157,8 +154,7 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
             score = -sum(number_in(features[name], place) for name in ("p(e|f)", "p(f|e)"))
         else:
             raise DataError(
-                f"{place} has neither PPDB2.0Score nor p(e|f) and p(f|e) in {row[3][:80]!r}. Give "
-                "an official PPDB file"
+                f"{place} has neither PPDB2.0Score nor p(e|f) and p(f|e): {row[3][:80]!r}"
             )
         yield {
             "sentence1": row[1].strip(),

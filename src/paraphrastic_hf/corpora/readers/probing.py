@@ -57,13 +57,10 @@ class Probing(Corpus):
                 if row[0] == part:
                     yield {"text": row[2], "label": row[1]}
             return
-        for _, row in table_rows(_translated(folder, task, part), 2):
+        # X-Probe has a folder per language.
+        path = folder.find(f"en/{task}/{part}.txt", f"{task}/{part}.txt", f"{task}.txt")
+        for _, row in table_rows(path, 2):
             yield {"text": row[0], "label": row[1]}
-
-
-def _translated(folder: Folder, task: str, part: str) -> Path:
-    # X-Probe has a folder per language
-    return folder.find(f"en/{task}/{part}.txt", f"{task}/{part}.txt", f"{task}.txt")
 
 
 @dataclass
@@ -273,9 +270,7 @@ class MachineText(MadeFromText):
     def _make(self, folder: Folder, wanted: int) -> list[Example]:
         odd = [n for n in ("train_rows", "test_rows") if getattr(self.config, n) % 2]
         if odd:
-            raise DataError(
-                f"{odd[0]} of {self.NAME} must be even, got {getattr(self.config, odd[0])}"
-            )
+            raise DataError(f"{odd[0]} must be even, got {getattr(self.config, odd[0])}")
         pairs = sample_examples(_machine_pairs(folder), wanted // 2, wanted // 2, self.config.seed)
         if not pairs:
             raise DataError(f"{self.NAME}: {folder.roots[0]} contains no pairs")

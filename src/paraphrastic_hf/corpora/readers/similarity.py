@@ -60,7 +60,7 @@ class Sts(Corpus):
 
 
 def share_of(rows: list[Row], split: str, pairs: ScoredPairs) -> Iterator[Row]:
-    """Return the rows of one split of a dataset: 40 % train, 10 % validation, the remainder test.
+    """Return the rows of one split of a dataset: 40 % train, 10 % validation, 50 % test.
 
     The paper does not say which rows are in which split. Here each dataset is shuffled with a fixed
     seed. Validation (1,207 rows) and test (6,060 rows) have the paper's sizes. Training has 4,841
@@ -86,8 +86,7 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
         roots = _year_folders(folder, year)
         if not roots and (several or any(_year_folders(folder, y) for y in STS_DATASETS)):
             raise MissingFileError(
-                f"sts: {folder.roots[0]} has no folder sts{year[2:]}. Give the folder that holds "
-                "sts12 to sts16"
+                f"sts: {folder.roots[0]} has no folder sts{year[2:]}. It must hold sts12 to sts16"
             )
         roots = roots or list(folder.places())
         if train:
@@ -178,9 +177,7 @@ def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[st
     path = folder.find(f"SICK_{stem}.txt")
     for number, row in table_rows(path, 5, header="pair_ID"):
         if row[4].strip().lower() not in ENTAILMENT:
-            raise DataError(
-                f"{path}:{number} has the judgment {row[4]!r}. Expected {', '.join(ENTAILMENT)}"
-            )
+            raise DataError(f"{path}:{number} has judgment {row[4]!r}, not {', '.join(ENTAILMENT)}")
         yield number, path, row
 
 
@@ -216,8 +213,5 @@ def _test_labels(folder: Folder, data: Path) -> list[float]:
     ]
     rows = sum(1 for _ in table_rows(data, 5))
     if len(labels) != rows:
-        raise DataError(
-            f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows. Both files "
-            "must have one line per pair"
-        )
+        raise DataError(f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows")
     return labels

@@ -130,8 +130,7 @@ def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
             if path.is_file() and train == any("train" in part for part in inner):
                 return path
     raise MissingFileError(
-        f"{' or '.join(map(str, roots))} has no {' or '.join(names)}. Give the folder of the "
-        "official files"
+        f"No {' or '.join(names)} in {' or '.join(map(str, roots))}. Give the official folder"
     )
 
 
@@ -154,7 +153,7 @@ def _align(
             continue
         if len(sides) < 2:
             raise DataError(
-                f"{inputs[0]}:{number} is not two sentences separated by a tab: {line[:80]!r}"
+                f"{inputs[0]}:{number} must be two sentences with a tab between: {line[:60]!r}"
             )
         first.append(sides[0])
         second.append(sides[1])

@@ -10,7 +10,7 @@ import datasets
 
 from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, parsed_sentence
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.syntax.parse_tree import Tree, normalized, read_tree
 
@@ -96,10 +96,7 @@ class Ewt(Corpus):
             elif line and not line.startswith("#"):
                 columns = line.split("\t")
                 if len(columns) != 10:
-                    raise DataError(
-                        f"{path}:{number} has {counted(len(columns), 'column')}, expected "
-                        "CoNLL-U's 10"
-                    )
+                    raise DataError(f"{path}:{number} has {len(columns)} columns, not CoNLL-U's 10")
                 if columns[0].isdigit():  # else the range of a contraction, or an empty node
                     words.append(columns)
             elif not line:

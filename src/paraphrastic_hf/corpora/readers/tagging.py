@@ -27,9 +27,7 @@ def tagged_sentences(
     for number, row in enumerate(rows):
         missing = {"tokens", column} - row.keys()
         if missing:
-            raise DataError(
-                f"{name} has no column {missing.pop()!r}. Its columns are {', '.join(row)}"
-            )
+            raise DataError(f"{name} has no column {missing.pop()!r}. It has {', '.join(row)}")
         words, tags = list(row["tokens"]), list(row[column])
         if len(words) != len(tags):
             tagged = f"{counted(len(words), 'word')} and {counted(len(tags), 'tag')}"

@@ -85,9 +85,7 @@ class Sst(Corpus):
 
 def _star_row(text: str, label: str, place: str, classes: int) -> Row:
     if label.strip() not in map(str, range(classes)) or not text.strip():
-        raise DataError(
-            f"{place} has the label {label[:20]!r}. Expected 0 to {classes - 1} and a text"
-        )
+        raise DataError(f"{place} has label {label[:20]!r}. Expected 0 to {classes - 1}, then text")
     return {"text": text.strip(), "label": int(label)}
 
 
@@ -149,6 +147,6 @@ class Xnli(Corpus):
         for number, (premise, hypothesis, label) in chosen:
             if label not in INFERENCE:
                 raise DataError(
-                    f"{path}:{number} has the label {label[:20]!r}. Expected {', '.join(INFERENCE)}"
+                    f"{path}:{number} has label {label[:20]!r}, not {', '.join(INFERENCE)}"
                 )
             yield {"sentence1": premise, "sentence2": hypothesis, "label": label}

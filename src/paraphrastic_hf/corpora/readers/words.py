@@ -200,9 +200,7 @@ def _open(path: Path) -> BinaryIO:
     if chosen is None and len(names) == 1:
         chosen = names[0]
     if chosen not in names:
-        raise DataError(
-            f"{archive} contains {', '.join(names[:8]) or 'no file'}. Choose one as {archive}/name"
-        )
+        raise DataError(f"{archive} has {', '.join(names[:8]) or 'no file'}. Choose {archive}/NAME")
     try:
         return cast(BinaryIO, files.open(chosen))
     except (OSError, RuntimeError, UnicodeDecodeError, zipfile.BadZipFile) as error:

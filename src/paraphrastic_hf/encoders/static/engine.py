@@ -55,8 +55,8 @@ class Block(Protocol):
 
     `mean` averages the texts whose words are all cached or can be segmented in C, and defers the
     other texts. `asked` lists the words that the tokenizer must segment. `answer` takes the ids of
-    these words and averages the deferred texts. `mean_arrow` and `answer_arrow` do the same for
-    texts in Arrow's layout. `learn` adds new words to the dictionary.
+    these words and averages the deferred texts. `mean_arrow` and `answer_arrow` are `mean` and
+    `answer` for texts in Arrow's layout. `learn` adds new words to the dictionary.
     """
 
     def __len__(self) -> int: ...
@@ -229,7 +229,6 @@ class StaticEncoder:
         answer: Callable[[Block, np.ndarray, np.ndarray], None],
         progress: bool = False,
     ) -> None:
-        """Encode `count` texts in threads with the two functions of a block."""
         with self._lock:
             if count > FEW_TEXTS:
                 self._learn_pieces()
@@ -254,10 +253,6 @@ class StaticEncoder:
     def _run(
         self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]
     ) -> None:
-        """Apply `work` to the first block in this thread and to the other blocks in the thread
-        pool.
-        """
-
         def watched(block: Block) -> None:
             try:
                 work(block)

@@ -51,9 +51,7 @@ class Table:
         """Build a table from rows, (vocab, dim): bfloat16 if lossless, else float32."""
         rows = np.asarray(rows)
         if rows.ndim != 2 or not rows.shape[1]:
-            raise ModelError(
-                f"The table of {name} must have shape (vocab, dim), dim > 0, got {rows.shape}"
-            )
+            raise ModelError(f"The table of {name} must be (vocab, dim), dim > 0, got {rows.shape}")
         with np.errstate(over="ignore"):
             rows = np.ascontiguousarray(rows, np.float32)
         check_finite(rows, f"the table of {name}")
@@ -81,9 +79,7 @@ class Table:
     def with_norm_power(self, power: float) -> Table:
         """Return a table with each row's length raised to a power. Directions do not change."""
         if self.window is not None:
-            raise ModelError(
-                "with_norm_power requires an average of token vectors alone, got a window encoder"
-            )
+            raise ModelError("with_norm_power requires a plain average, got a window encoder")
         if not np.isfinite(power):
             raise ValueError(f"power must be finite, got {power}")
         blocks = (self.rows(slice(i, i + BLOCK)) for i in range(0, len(self.numbers), BLOCK))
@@ -108,8 +104,7 @@ class Table:
         check_dimension(dimension, self.dimension)
         if self.window is not None and dimension < self.dimension:
             raise ModelError(
-                f"A window encoder computes all {self.dimension} dimensions. Use "
-                f"encode(..., truncate_dim={dimension})"
+                f"A window encoder has {self.dimension} dimensions. Use truncate_dim={dimension}"
             )
         if has_scales(self.numbers):
             return Table.of_packed(narrowed(self.numbers, dimension))

@@ -36,7 +36,7 @@ def loading(directory: Path, what: str = "the model") -> Iterator[None]:
     with refused(ModelError, f"Cannot load {what} in {name}"), no_progress_bar():
         if not (directory / CONFIG).is_file():
             raise ModelError(
-                f"{name} has no {CONFIG}. Pass a folder written by `paraphrastic train`"
+                f"{name} has no {CONFIG}. Pass a folder that `paraphrastic train` wrote"
             )
         with bounded(directory):
             yield
@@ -58,7 +58,6 @@ def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
 
 
 def _check_counts(value: Any, key: str, most: int, name: str) -> None:
-    """Raise a `ModelError` if an integer in a config exceeds `most`."""
     if isinstance(value, dict):
         for inner, each in value.items():
             _check_counts(each, f"{key}.{inner}".lstrip("."), most, name)
@@ -73,7 +72,6 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
 
 
 def _tensors(files: list[Path]) -> int:
-    """Count the tensors in weights files. Pickles stay closed and count one per 64 kB."""
     count = 0
     for path in files:
         if path.suffix == ".safetensors":

@@ -25,11 +25,7 @@ ABSOLUTE = ("bert", "roberta", "xlm-roberta", "camembert")  # their converters r
 
 
 def converted(
-    name: str | os.PathLike[str],
-    *,
-    work: Path | None,
-    advice: str,
-    precision: str = "int8",
+    name: str | os.PathLike[str], *, work: Path | None, advice: str, precision: str = "int8"
 ) -> Path:
     """Return the directory of a model converted to CTranslate2. Conversion runs on first use only.
 

@@ -117,9 +117,7 @@ def save_model(
         raise ValueError(f"precision must be one of {known}, got {precision!r}")
     if precision in ("int8", "int4") and packed_rows is None:
         if not isinstance(model, AveragingModel):
-            raise ValueError(
-                f"precision {precision} requires an averaging model, got {type(model).__name__}"
-            )
+            raise ValueError(f"{precision} requires an averaging model, got {type(model).__name__}")
         model = model.with_integers()
         packed_rows = packed(model.embedding.weight.detach().float().cpu().numpy(), precision)
     staged, is_new = directory / "model.part", not directory.exists()
@@ -213,9 +211,7 @@ def load_model(directory: Path) -> SentenceEncoderModel:
 def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
     """Load a model directory with the Auto class of `layout`, as float32 in evaluation mode."""
     if not directory.exists():
-        raise ModelError(
-            f"{directory} does not exist. Pass a folder written by `paraphrastic train`"
-        )
+        raise ModelError(f"{directory} does not exist. Pass a folder of `paraphrastic train`")
     with loading(directory):
         config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
         refuse_other_kind(str(config.model_type), directory, layout.loader)
@@ -228,8 +224,7 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
         )
     if report["missing_keys"]:  # transformers excludes tied weights
         raise ModelError(
-            f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}. "
-            "Download or train the model again"
+            f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}. Train again"
         )
     tables = {id(table.weight) for table in model.tables()}
     for name, weight in model.named_parameters():

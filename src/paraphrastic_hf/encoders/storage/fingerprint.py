@@ -77,9 +77,9 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether scores with the given settings can be those of `model`.
+    """Return whether the hashes recorded with some scores, in `settings`, are those of `model`.
 
-    The hashes in `settings` must be those of the model. Missing hashes are ignored.
+    Hashes that are missing in `settings` are ignored.
     """
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 

@@ -93,9 +93,7 @@ def _refuse_unless_averaged(directory: Path) -> None:
         pooling = next(m["path"] for m in modules if m["type"].rpartition(".")[2] == POOLING)
         settings = read_json(directory / pooling / "config.json")
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as error:
-        raise ModelError(
-            f"{directory} has no readable sentence-transformers modules. {ADVICE}"
-        ) from error
+        raise ModelError(f"{directory} has no sentence-transformers modules. {ADVICE}") from error
     modes = [name for name, is_on in settings.items() if is_on is True and "mode" in name]
     mode = settings.get("pooling_mode", modes[0] if len(modes) == 1 else None)
     averages = mode in ("mean", "pooling_mode_mean_tokens")

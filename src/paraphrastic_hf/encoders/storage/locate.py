@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from paraphrastic_hf.config.recipe import ENCODER_KINDS
-from paraphrastic_hf.errors import (
-    ModelError,
-    in_a_line,
-    nearest,
-    refuse_keywords,
-    refused,
-)
+from paraphrastic_hf.errors import ModelError, in_a_line, nearest, refuse_keywords, refused
 from paraphrastic_hf.io.download import cache_folder, snapshot
 from paraphrastic_hf.io.files import other_loader, read_json
 
@@ -126,8 +120,7 @@ def _refuse_unfinished(folder: Path) -> None:
     is_run = (folder / "recipe.yaml").is_file() and (folder / "work").is_dir()
     if is_run and not holds_model(folder):
         raise ModelError(
-            f"{folder} has no model yet because training is not finished. Run the same command to "
-            "continue it"
+            f"{folder} has no model yet. Run the same command to continue its training"
         )
 
 
@@ -199,9 +192,7 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
     if known is None or not set(known).isdisjoint(loaders):
         return
     if not is_own:
-        raise ModelError(
-            f"{name} is a {kind!r} model, not a model of this package. {other_loader(directory)}"
-        )
+        raise ModelError(f"{name} ({kind!r}) is not of this package. {other_loader(directory)}")
     wanted, (_, command) = LOADED[loaders[0]][0], LOADED[known[0]]
     shell = f", or `paraphrastic {command}`" if command else ""
     raise ModelError(

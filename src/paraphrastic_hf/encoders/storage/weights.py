@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """Weights of an encoder: a token table or a torch model. Requesting the model replaces the
-    table.
+    """Weights of an encoder: a token table, until the torch model is requested and replaces it.
 
     Args:
         held: An encoder of this package, or the table of an averaging model.
@@ -138,7 +137,7 @@ class Weights:
             )
         if not self.is_averaging:
             raise ModelError(
-                f"{type(self._held).__name__} has no table of token vectors. Use an averaging model"
+                f"{type(self._held).__name__} has no token table. Use an averaging model"
             )
         if isinstance(self._held, Table):
             return self._held
@@ -175,7 +174,6 @@ def read_table(directory: Path) -> Table | None:
 
 
 def _read_window(tensors: Any, config: dict[str, Any], directory: Path) -> Window:
-    """Read the arrays of a packed `WindowModel`."""
     size, span, features = config["hidden_size"], 2 * config["window"] + 1, config["features"]
     rows, units = min(config["context_rows"], config["vocab_size"]), config["hidden"]
 

@@ -121,8 +121,6 @@ def fit(
 
 
 class _Losses:
-    """Penalized mean losses and gradients of regressions fitted in parallel."""
-
     def __init__(
         self,
         features: np.ndarray,
@@ -151,7 +149,10 @@ class _Losses:
     def __call__(
         self, weights: np.ndarray, regressions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return losses, (regressions,), and their gradients, (dim, regressions, columns)."""
+        """Return the loss of each regression, (regressions,), and the gradients.
+
+        Gradients are (dim, regressions, columns).
+        """
         dim = len(weights)
         flat = np.ascontiguousarray(weights).reshape(dim, -1)
         shares = self.shares[:, regressions]
@@ -190,7 +191,6 @@ class _Losses:
 
 
 def _minimize(losses: _Losses) -> np.ndarray:
-    """Fit all regressions by L-BFGS. Return the weights, (dim, regressions, columns) float32."""
     result = losses.start
     active = np.arange(result.shape[1])
     weights = result.copy()
@@ -266,7 +266,6 @@ def _dot(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _softmax(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return probabilities and the log of their normalizer."""
     top = scores.max(-1, keepdims=True)
     raised = np.exp(scores - top)
     total = raised.sum(-1, keepdims=True)
@@ -274,7 +273,6 @@ def _softmax(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gram(features: np.ndarray) -> np.ndarray:
-    """Return the inner products of all pairs of columns, (dim, dim) float64."""
     dim = features.shape[1]
     total = np.zeros((dim, dim))
     for rows in _chunks(len(features), dim):

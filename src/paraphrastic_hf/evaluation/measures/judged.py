@@ -286,7 +286,7 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the accuracy of each row of pairs at the row's best threshold, (rows,), 0 to 1.
+    """Return the accuracy of each row of pairs at its best threshold, (rows,), 0 to 1.
 
     A pair is classified as positive if its value reaches the threshold. `values` and `labels` are
     as in `average_precision`.

@@ -97,10 +97,7 @@ def _benchmark(data_dir: Path) -> list[ScoredPairs]:
         [row for row, caption in zip(rows, is_caption, strict=True) if not caption],
     )
     if not (parts[1] and parts[2]):
-        raise DataError(
-            "The genre column of sts-test.csv must have both captions and other genres. Give the "
-            "official file"
-        )
+        raise DataError("sts-test.csv must have captions and other genres. Give the official file")
     return [scored_pairs(n, "STS-B test", part) for n, part in zip(BENCHMARK, parts, strict=True)]
 
 

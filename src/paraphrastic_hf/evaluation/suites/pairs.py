@@ -39,9 +39,7 @@ class PairsTask:
         """Read the datasets, without empty ones."""
         suite = list(self.read(data_dir))
         if not any(map(len, suite)):
-            raise DataError(
-                f"{' and '.join(pairs.name for pairs in suite) or 'the task'} has no pairs"
-            )
+            raise DataError(f"{' and '.join(pairs.name for pairs in suite) or 'task'} has no pairs")
         return [pairs for pairs in suite if len(pairs)]
 
     def __call__(self, encoder: Any, data_dir: Path) -> list[Row]:

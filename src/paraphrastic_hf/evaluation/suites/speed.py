@@ -144,7 +144,6 @@ def machine(device: str) -> str:
 
 
 def _apart(encoder: Any) -> Any:
-    """Return a copy of a `SentenceEncoder`, which may be moved. Return other encoders unchanged."""
     if not isinstance(encoder, SentenceEncoder):
         return encoder
     return SentenceEncoder(encoder.model_apart(), encoder.tokenizer)

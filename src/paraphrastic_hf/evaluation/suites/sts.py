@@ -62,8 +62,8 @@ def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
 def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
     """Average Pearson r over the datasets of thesis 3.2.2: the 20 of STS 2012-2015, SICK, Twitter.
 
-    SMT of 2013 and Twitter are not freely available. `ABSENT` has a name of the mean for each case.
-    Only the name that fits the available datasets gets the mean, the other names get NaN.
+    SMT of 2013 and Twitter are not freely available. `ABSENT` names the mean after the datasets
+    that are missing. The result has the mean under the name that applies, and NaN under the others.
     """
     found = {(row.group, row.name): row.scores["pearson"] for row in rows}
     wanted = [(year, name) for year in YEARS[:-1] for name in STS_DATASETS[year]]

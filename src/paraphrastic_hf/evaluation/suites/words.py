@@ -31,9 +31,7 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
     """Count each text's words that are not in the vocabulary of the encoder's `WordTokenizer`."""
     tokenizer = getattr(encoder, "tokenizer", None)
     if not isinstance(tokenizer, WordTokenizer):
-        raise NotApplicableError(
-            f"requires an encoder with a WordTokenizer, got a {type(tokenizer).__name__}"
-        )
+        raise NotApplicableError(f"requires a WordTokenizer, got a {type(tokenizer).__name__}")
     splitter = word_splitter()
     words = [
         [word for word, _ in splitter.pre_tokenize_str(normalize(text, tokenizer.lowercase))]
@@ -95,12 +93,7 @@ WORDS = Suite(
     "Spearman's rho x 100",
     {
         NAMES[config]: corpus_task(
-            "wordsim",
-            config,
-            name=NAMES[config],
-            group=GROUP,
-            measure="spearman",
-            more=_unknown,
+            "wordsim", config, name=NAMES[config], group=GROUP, measure="spearman", more=_unknown
         )
         for config in SOURCES["wordsim"].configs
     },

@@ -45,10 +45,7 @@ class AveragingConfig(TableConfig):
     def validate_pooling(self) -> None:
         pooling = getattr(self, "pooling", "mean")  # no field: configs accept unknown settings
         if pooling != "mean":
-            raise ValueError(
-                f"pooling of an average must be 'mean', got {pooling!r}. Leave pooling out, "
-                "or use a recurrent model"
-            )
+            raise ValueError(f"pooling of an average must be 'mean', got {pooling!r}. Omit pooling")
 
 
 class AveragingModel(TableModel):

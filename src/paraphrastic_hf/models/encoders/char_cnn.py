@@ -42,8 +42,7 @@ class CharCnnConfig(TableConfig):
     def validate_filters(self) -> None:
         if not self.filter_widths or len(self.filter_widths) != len(self.filter_counts):
             raise ValueError(
-                "filter_widths and filter_counts must have the same length, got "
-                f"{self.filter_widths} and {self.filter_counts}"
+                f"filter_counts {self.filter_counts} and filter_widths differ in length"
             )
         if min(*self.filter_widths, *self.filter_counts) < 1:
             raise ValueError(

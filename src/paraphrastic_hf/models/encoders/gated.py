@@ -42,14 +42,11 @@ class GatedConfig(TableConfig):
 
     def validate_names(self) -> None:
         if self.variant not in VARIANTS:
-            raise ValueError(
-                f"variant must be 1 to 5 (GRAN to GRAN-5) or 0 (no gate), got {self.variant}"
-            )
+            raise ValueError(f"variant must be 0 (no gate) to 5 (GRAN-5), got {self.variant}")
         check_choices(self, activation=("tanh", "relu"), merge=("add", "tanh"))
         if self.activation != "tanh" and self.variant != UNGATED:
             raise ValueError(
-                f"activation ({self.activation!r}) requires variant 0, got {self.variant}. Leave "
-                "activation out, or set variant to 0"
+                f"activation ({self.activation!r}) requires variant 0, got {self.variant}"
             )
         check_merge(self)
         if self.bidirectional and self.variant in (3, 4):

@@ -59,8 +59,7 @@ class MixedConfig(PreTrainedConfig):
         for part in parts:
             if part.get("model_type") not in known:
                 raise ValueError(
-                    f"parts must have a model_type among {', '.join(known)}, got "
-                    f"{part.get('model_type')!r}"
+                    f"parts: model_type {part.get('model_type')!r} is not in {', '.join(known)}"
                 )
         check_choices(self, combine=("add", "concatenate"))
         sizes = [part["hidden_size"] for part in parts]
@@ -128,22 +127,19 @@ class MixedModel(SentenceEncoderModel):
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Encode with every part. In concatenated token vectors, other parts are zeros."""
+        """Encode with every part. Concatenated token vectors have zeros for other parts."""
         outputs = [
             part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
         ]
         states, embeddings = zip(*outputs, strict=True)
         if len({vectors.shape for vectors in states}) > 1 and self.config.combine == "add":
-            raise ValueError(
-                "Token vectors of different sizes cannot be added. Call the model with "
-                "pooled_only=True"
-            )
+            raise ValueError("Cannot add token vectors of different sizes. Set pooled_only=True")
         return self._combine(list(states)), self._combine(list(embeddings))
 
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
-        """Yield each part with its ids, renumbered from 0, and their mask."""
+        """Yield each encoder with its token ids, renumbered from 0, and the mask of these ids."""
         first = 0
         for part in self._models():
             last = first + part.config.vocab_size

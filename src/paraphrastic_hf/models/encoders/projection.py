@@ -38,8 +38,7 @@ class ProjectionConfig(TableConfig):
             raise ValueError(f"layers must be 1 or 2, got {self.layers}")
         if self.layers == 2 and self.activation == "linear":
             raise ValueError(
-                "layers must be 1 with a linear activation, got 2. Set layers to 1, or "
-                "activation to tanh or relu"
+                "layers must be 1 with a linear activation, got 2. Set layers or activation"
             )
 
 

@@ -70,14 +70,10 @@ class RecurrentConfig(TableConfig):
     def validate_cell(self) -> None:
         if self.cell != "lstm" and not self.output_gate:
             raise ValueError(
-                f"output_gate must be true for cell {self.cell}. Set output_gate to true, or cell "
-                "to lstm"
+                f"output_gate must be true for cell {self.cell}. Omit it, or set cell to lstm"
             )
         if self.cell != "rnn" and self.activation != "tanh":
-            raise ValueError(
-                f"activation ({self.activation!r}) requires cell rnn, got {self.cell}. Leave "
-                "activation out, or set cell to rnn"
-            )
+            raise ValueError(f"activation ({self.activation!r}) requires cell rnn, got {self.cell}")
         if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
             raise ValueError(
                 f"activation of an RNN must be tanh or relu, got {self.activation!r}. For a "
@@ -95,22 +91,16 @@ class RecurrentConfig(TableConfig):
     def validate_directions(self) -> None:
         check_merge(self)
         if self.bidirectional and self.pooling == "last":
-            raise ValueError(
-                "pooling 'last' requires one direction. Set pooling to mean or max, or "
-                "bidirectional to false"
-            )
+            raise ValueError("pooling 'last' requires one direction. Set pooling to mean or max")
         if self.bidirectional and self.merge == "concatenate" and self.hidden_size % 2:
-            raise ValueError(
-                f"hidden_size must be even to concatenate two directions, got {self.hidden_size}"
-            )
+            raise ValueError(f"hidden_size must be even for two directions, got {self.hidden_size}")
 
 
 def check_merge(config: Any) -> None:
     """Raise ValueError if `merge` is set although there is only one direction."""
     if config.merge in MERGES[1:] and not config.bidirectional:
         raise ValueError(
-            f"merge ({config.merge!r}) requires two directions. Leave merge out, or set "
-            "bidirectional to true"
+            f"merge ({config.merge!r}) requires two directions. Omit merge or set bidirectional"
         )
 
 

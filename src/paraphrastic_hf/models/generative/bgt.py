@@ -74,9 +74,7 @@ class BGTConfig(LatentConfig):
                         f"({', '.join(self.languages)}), got {language!r}"
                     )
         if not self.reconstructs and not self.translates:
-            raise ValueError(
-                "reconstructs and translates are both empty. One of them must name a language"
-            )
+            raise ValueError("reconstructs and translates are both empty. Name a language in one")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
                 "has_language_variables=True requires languages in reconstructs, because "

@@ -115,7 +115,6 @@ class LatentOutput(Seq2SeqLMOutput):
 
 
 def language_of(task: str) -> str:
-    """Return the language of the sentences that a task writes."""
     return task.split("_", 1)[1]
 
 
@@ -142,7 +141,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def tasks(self) -> list[str]:
-        """Return the names of the tasks."""
         raise NotImplementedError
 
     def variables_of(self, task: str) -> list[str]:
@@ -154,7 +152,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def decoder_of(self, task: str) -> Decoder:
-        """Return the decoder of a task."""
         raise NotImplementedError
 
     def scorer_of(self, task: str) -> Scorer:
@@ -297,22 +294,16 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def decoder_parameters(self) -> Iterator[nn.Parameter]:
-        """Yield the parameters of all decoders."""
         for task in self.tasks():
             yield from self.decoder_of(task).parameters()
 
     @property
     def reads_both_sides(self) -> bool:
-        """Whether reconstruction alternates between the semantic variables of the sides."""
+        """Whether reconstruction alternates between the semantic variables of both sentences."""
         return True
 
     def pair_terms(
-        self,
-        sides: Sequence[Side],
-        chosen: Tensor,
-        *,
-        smoothing: float = 0.0,
-        sample: bool = True,
+        self, sides: Sequence[Side], chosen: Tensor, *, smoothing: float = 0.0, sample: bool = True
     ) -> PairTerms:
         """Compute every loss term of a batch of pairs (thesis, 5.5 and 5.6.2).
 
@@ -359,7 +350,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return PairTerms(nll, smoothed, kl, posteriors, tokens)
 
     def tasks_between(self, languages: Sequence[str]) -> list[str]:
-        """Return the tasks that write one of these languages."""
+        """Return the names of the tasks that write one of the given languages."""
         return [task for task in self.tasks() if language_of(task) in languages]
 
     def sides_read(self, task: str, variable: str, languages: Sequence[str]) -> list[int]:
@@ -379,7 +370,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _posteriors(
         self, sides: Sequence[Side], tasks: Sequence[str]
     ) -> dict[tuple[str, int], Gaussian]:
-        """Return the posterior of every variable that the tasks read, by variable and side."""
         languages = [side.language for side in sides]
         needed = dict.fromkeys(
             (variable, side)
@@ -553,7 +543,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _next_tokens(
         self, task: str, latent: Tensor, ids: Tensor, cache: Any, use_cache: bool | None
     ) -> tuple[Tensor, Any]:
-        """Return the logits of the token after each id, (batch, seq, vocab), and the cache."""
         decoder = self.decoder_of(task)
         if cache is not None and not decoder.has_cache:
             raise ValueError("cache is not supported by an LSTM decoder. Use use_cache=False")

@@ -123,7 +123,7 @@ class LatentConfig(PreTrainedConfig):
         unknown = [place for place in self.latent_at if place not in PLACES]
         if unknown or not self.latent_at:
             raise ValueError(
-                f"latent_at must list some of {', '.join(PLACES)}, got {list(self.latent_at)}"
+                f"latent_at must name some of {', '.join(PLACES)}, got {self.latent_at}"
             )
         if len(set(self.languages)) != len(self.languages):
             raise ValueError(f"languages must be distinct, got {list(self.languages)}")
@@ -180,7 +180,7 @@ class Inference(nn.Module):
 
 @dataclass(frozen=True)
 class SharedInference:
-    """Encoder of one variable that shares an encoder with other variables. See `Inference`."""
+    """As `Inference`, but the encoder is shared by several variables."""
 
     encoder: Purpose
     mean: nn.Module
@@ -207,7 +207,7 @@ AnyInference = Inference | SharedInference
 
 
 def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
-    """Return the token vectors whose average is added to the mean, if any, (tokens, dim)."""
+    """Return the token vectors to add to the mean, (tokens, dim). None without `adds_average`."""
     if not isinstance(inference.mean, Addition):
         return None
     table = inference.encoder.table

@@ -63,7 +63,7 @@ class SupervisedConfig(PreTrainedConfig):
         kind, known = (self.encoder or {}).get("model_type"), encoders_by_type()
         if kind not in known:
             raise ValueError(
-                f"encoder must be the config.to_dict() of one of {', '.join(known)}, got {kind!r}"
+                f"encoder must be a config.to_dict() of {', '.join(known)}, got {kind!r}"
             )
 
     def validate_head(self) -> None:
@@ -133,7 +133,7 @@ class TextsModel(SupervisedModel):
         return True
 
     def outputs(self, logits: Tensor, labels: Tensor | None) -> ModelOutput:
-        """Return the model's output for the logits of its head. With labels it has a loss."""
+        """Return the model's output for the logits of its head, with a loss if labels are given."""
         raise NotImplementedError
 
     def forward(
@@ -168,10 +168,7 @@ class TextsModel(SupervisedModel):
     ) -> Tensor:
         """Return the features [h_L * h_R; |h_L - h_R|] of each pair of texts, (batch, 2 dim)."""
         if token_type_ids is None:
-            raise ValueError(
-                "token_type_ids are missing. They separate the texts of a pair. Call the tokenizer "
-                "with two texts"
-            )
+            raise ValueError("Pairs require token_type_ids. Call the tokenizer with two texts")
         if len(token_type_ids) and not token_type_ids.any():
             logger.warning_once(
                 "No row has a second text (token_type_ids are all 0). Second texts count as empty. "

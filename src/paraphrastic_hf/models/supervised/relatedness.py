@@ -39,9 +39,7 @@ class RelatednessConfig(SupervisedConfig):
 
     def validate_scores(self) -> None:
         if self.lowest >= self.highest:
-            raise ValueError(
-                f"lowest must be below highest, got lowest {self.lowest} and highest {self.highest}"
-            )
+            raise ValueError(f"lowest must be below highest, got {self.lowest} and {self.highest}")
 
 
 @dataclass

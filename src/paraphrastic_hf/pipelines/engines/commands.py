@@ -58,7 +58,7 @@ class CommandEngine:
         answer = self._run(self.separator.join(lines) + "\n")
         if not answer and len(lines) > 1:
             raise EngineError(
-                f"{self.command[0]} wrote nothing for {len(lines):,} lines. Check engine.model"
+                f"{self.command[0]} wrote nothing for {len(lines):,} lines. Fix engine.model"
             )
         texts = answer.removesuffix("\n").split(self.separator)
         if len(texts) == len(lines):
@@ -88,8 +88,7 @@ class CommandEngine:
                 written, said = process.communicate(given, timeout=self.timeout)
             except subprocess.TimeoutExpired as error:
                 raise EngineError(
-                    f"{self.command[0]} did not finish in {self.timeout:g} s. Raise engine.timeout "
-                    "or lower make.block"
+                    f"{self.command[0]} took over {self.timeout:g} s. Raise engine.timeout"
                 ) from error
         if process.returncode:
             reason = said.decode("utf-8", "replace").strip()[-SHOWN:] or "no output"

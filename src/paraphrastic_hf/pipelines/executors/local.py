@@ -127,8 +127,6 @@ class LocalExecutor(LocalPipelineExecutor):
 
 @dataclass(frozen=True)
 class _Result:
-    """Success (no error), or an error that may be transient."""
-
     error: ParaphrasticError | None = None
     is_transient: bool = False
 

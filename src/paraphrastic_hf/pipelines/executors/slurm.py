@@ -41,7 +41,6 @@ class SlurmExecutor(SlurmPipelineExecutor):
                     file.write(str(self.job_id))
 
     def _is_at_work(self) -> bool:
-        """Return whether the last job of an earlier call is in Slurm's queue."""
         if not self.logging_dir.isfile(SUBMITTED):
             return False
         with self.logging_dir.open(SUBMITTED) as file:

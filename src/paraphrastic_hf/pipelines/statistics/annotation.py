@@ -77,7 +77,6 @@ def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[
     """Return the ratings by bin, and the agreement of the raters.
 
     Args:
-        folder: Folder that `write_sample` wrote.
         files: One file of answers per rater: either the file that the HTML rating page saved, or a
             filled-in `rows.tsv`. A question may be left blank.
 
@@ -129,14 +128,12 @@ def _read_person(path: Path, rows: set[str]) -> dict[tuple[str, str], int]:
         if number == 1:
             names = cells
             if not {"row", *QUESTIONS} <= set(names):
-                raise DataError(
-                    f"{path}:1 must be a header with the columns row, {', '.join(QUESTIONS)}"
-                )
+                raise DataError(f"{path}:1 must have the columns row, {', '.join(QUESTIONS)}")
             continue
         answer = dict(zip(names, cells, strict=False))
         if answer["row"] not in rows:
             raise DataError(
-                f"{path}:{number} rates row {answer['row'][:20]!r}, which is not in the sample"
+                f"{path}:{number} rates {answer['row'][:20]!r}, not a row of the sample"
             )
         for question in QUESTIONS:
             rating = answer.get(question, "").strip()

@@ -171,7 +171,6 @@ def describe_corpus(
 
 
 def _parse_entropy(rows: Sequence[Row], column: str) -> float:
-    """Return the entropy of parses cut to two levels (thesis, footnote 1 of chapter 4)."""
     counts: Counter[Any] = Counter()
     for row in rows:
         if row[column]:

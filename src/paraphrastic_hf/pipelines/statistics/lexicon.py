@@ -86,8 +86,7 @@ class PairCounts:
         self.pairs = len(ends[0]) - 1
         if not self.pairs:
             raise DataError(
-                f"No sentence pair has at most max_words {max_words} per side. Raise max_words, "
-                "or give more text"
+                f"No pair has sides of up to max_words {max_words}. Raise it, or add text"
             )
         shape = (self.pairs, len(self.numbers))
         # (sentences, words) matrix with a 1 if a sentence has a word, and its transpose
@@ -271,7 +270,7 @@ def read_lexicon(path: str | Path) -> Iterator[Entry]:
         cells, place = line.split("\t"), f"{path}:{number}"
         if len(cells) != len(COLUMNS):
             raise DataError(
-                f"{place} has {counted(len(cells), 'column')}, expected {', '.join(COLUMNS)}"
+                f"{place} has {counted(len(cells), 'column')}, not {', '.join(COLUMNS)}"
             )
         adjusted, cross, count = (number_in(cell, place) for cell in cells[2:])
         yield Entry(cells[0], cells[1], adjusted, cross, int(count))

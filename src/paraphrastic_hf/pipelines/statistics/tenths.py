@@ -25,8 +25,6 @@ class Part:
 
     Attributes:
         path: TSV file with the pairs, or a sample of them.
-        low: Lowest score in the part.
-        high: Highest score in the part.
         rows: Number of rows in the part.
         written: Number of rows in the file.
     """
@@ -53,7 +51,6 @@ def write_tenths(
     corpus is read twice, and only the scores are kept in memory.
 
     Args:
-        parts: Number of parts, 2 or more.
         most: Maximum number of rows to write per part, sampled at random. All if None. The thesis
             takes a million.
     """

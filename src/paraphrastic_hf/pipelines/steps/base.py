@@ -34,13 +34,9 @@ class Step:
         for name in ("at_least", "at_most"):
             bound = getattr(self, name)
             if bound is not None and not math.isfinite(bound):
-                raise RecipeError(
-                    f"{name} must be a finite number, got {bound}. Omit it for no bound"
-                )
+                raise RecipeError(f"{name} must be finite, got {bound}. Omit it for no bound")
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
-            raise RecipeError(
-                f"at_least {self.at_least:g} is above at_most {self.at_most:g}, so no row can pass"
-            )
+            raise RecipeError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
 
     @property
     def name(self) -> str:
@@ -57,7 +53,7 @@ class Step:
         return Bounds(self.at_least, self.at_most)
 
     def located(self, data_root: str | Path | None) -> Step:
-        """Return the step with the files that it reads found below the data root."""
+        """Return a copy of the step whose file paths are resolved below the data root."""
         return self
 
     def score(self, rows: Sequence[Row]) -> Sequence[float | None]:
@@ -77,8 +73,7 @@ def column(rows: Sequence[Row], name: str) -> list[str]:
     except KeyError:
         missing = next(row for row in rows if name not in row)
         raise DataError(
-            f"A step reads the column {name!r}, which does not exist. The existing columns are "
-            f"{', '.join(missing)}"
+            f"A step reads the column {name!r}. The rows have only {', '.join(missing)}"
         ) from None
 
 

@@ -155,8 +155,7 @@ class InLanguage(Step):
         require("identify", "py3langid", what="language identification")
         if self.language not in known_languages():
             raise RecipeError(
-                f"py3langid does not know the language {self.language!r}. Choose from "
-                f"{', '.join(sorted(known_languages()))}"
+                f"No language {self.language!r}. Choose from {', '.join(sorted(known_languages()))}"
             )
         return self.language
 

@@ -31,10 +31,8 @@ class CountWords(Step):
 
     of: str = argument(
         LONGER,
-        help=(
-            "side whose words are counted: a named side, or the longer or shorter of reference "
-            "and translation"
-        ),
+        help="side whose words are counted: a named side, or the longer or shorter of reference "
+        "and translation",
         choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
     )
 
@@ -68,7 +66,7 @@ class LengthRatio(Step):
     measure = "words of the longer side per word of the shorter"
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the ratio of each row, 1 or more, or None if both sides are empty."""
+        """Return the ratio of each row, 1 or more, or None if both texts are empty."""
         first, second = sides(rows)
         return [_ratio(len(a.split()), len(b.split())) for a, b in zip(first, second, strict=True)]
 

@@ -57,7 +57,7 @@ def terminal_mark(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentNumbers(Step):
-    """Count of numbers, written in digits, that only one side has.
+    """Count of numbers, written in digits, that occur in only one of the two texts.
 
     Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
 

@@ -60,7 +60,7 @@ def hash_words(texts: Sequence[str]) -> Words:
     starts = np.flatnonzero(begins)
     if not len(starts):
         return Words(np.empty(0, np.uint64), np.zeros(len(texts) + 1, np.int64))
-    powers, inverses = _powers(_enough(len(codes)))
+    powers, inverses = _powers(1 << max(16, (len(codes) - 1).bit_length()))
     sums = np.add.reduceat(salts[codes] * powers[: len(codes)], starts)
     return Words(sums * inverses[starts], np.searchsorted(starts, places))
 
@@ -116,10 +116,6 @@ def blocks(*columns: Sequence[str]) -> list[tuple[int, int]]:
             start, size = place, 0
         size += length
     return [*found, (start, len(lengths))] if len(lengths) else []
-
-
-def _enough(count: int) -> int:
-    return 1 << max(16, (count - 1).bit_length())
 
 
 @cache

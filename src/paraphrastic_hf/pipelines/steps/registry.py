@@ -70,13 +70,10 @@ def make_steps(items: Sequence[Any]) -> list[Step]:
             name, settings = next(iter(item.items()))
         else:
             raise RecipeError(
-                "Each entry of steps must be a name, or a name with keys such as - words: "
-                f"{{at_most: 30}}, got {item!r}"
+                f"steps must be names, with keys as in - words: {{at_most: 30}}, got {item!r}"
             )
         step = make_step(str(name), settings)
         if any(step.name == other.name for other in steps):
-            raise RecipeError(
-                f"Two steps write the column {step.name}. Remove one, or give it another column"
-            )
+            raise RecipeError(f"Two steps write column {step.name}. Give one another column")
         steps.append(step)
     return steps

@@ -19,7 +19,7 @@ from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, Row, Step, column, sides
 
 AT_A_TIME = 1 << 12  # rows encoded at a time
-POOL = 1 << 11  # fewest recent rows among which neighbors are searched
+POOL = 1 << 11  # minimum number of recent rows among which neighbors are searched
 
 
 @lru_cache(maxsize=2)
@@ -60,7 +60,7 @@ class ParaphraseScore(Step):
         return loaded(self.model, self.threads)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the score of each row, a cosine from -1 to 1, or None if a side is empty."""
+        """Return the cosine of each row, -1 to 1, or None if one of its texts is empty."""
         first, second = self._sides(rows)
         scores: list[float] = []
         for start in range(0, len(rows), AT_A_TIME):
@@ -136,8 +136,6 @@ class CrossLingualScore(ParaphraseScore):
 
 
 class _Recent:
-    """The latest sentences of a side, among which neighbors are searched."""
-
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.vectors: np.ndarray | None = None
@@ -151,7 +149,7 @@ class _Recent:
         self.vectors = vectors[forgotten:]
 
     def distinct(self) -> UnitRows:
-        """Return the vector of each distinct sentence, at its first index."""
+        """Return the vectors of the distinct sentences, each at the first index of its sentence."""
         assert self.vectors is not None
         self._first: dict[str, int] = {}
         for index, text in enumerate(self.texts):
@@ -159,7 +157,7 @@ class _Recent:
         return UnitRows(self.vectors, np.array(list(self._first.values())))
 
     def of_latest(self, rows: UnitRows, means: np.ndarray, count: int) -> np.ndarray:
-        """Spread values of distinct sentences to the latest `count` sentences."""
+        """Return the value of each of the latest `count` sentences, (count,)."""
         spread = np.zeros(len(self.texts))
         spread[rows.rows] = means
         return spread[[self._first[text] for text in self.texts[-count:]]]

@@ -36,10 +36,7 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
         self.corpus = load_corpus(work / "corpus").evened(self.recipe.data.language_exponent)
         self.held_out = read_held_out(work) if self.holds_out else {}
         if self.recipe.training.epochs and not self.corpus.pairs_in_epoch:
-            raise DataError(
-                "The weights of data.sources select no pairs. Increase the weight of at least "
-                "one source"
-            )
+            raise DataError("The weights of data.sources select no pairs. Increase at least one")
         model = self.encoder_at_start()
         for table in model.tables():
             table.weight.requires_grad_(not self.recipe.keeps_tables)

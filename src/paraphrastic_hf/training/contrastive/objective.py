@@ -56,8 +56,7 @@ class ContrastiveObjective(Objective):
         whole = int(model.config.hidden_size)
         if max(self.arguments.matryoshka, default=0) >= whole:
             raise RecipeError(
-                f"training.matryoshka must be below the encoder's {whole} dimensions, got "
-                f"{self.arguments.matryoshka}"
+                f"training.matryoshka must be below {whole}, got {self.arguments.matryoshka}"
             )
         # The loss is computed for each of these prefixes of an embedding.
         self._widths = [*self.arguments.matryoshka, whole]
@@ -123,7 +122,6 @@ class ContrastiveObjective(Objective):
         return Losses.of(parts)
 
     def _margin(self, vectors: Tensor, rows: Tensor, batch: MiniBatch, step: int) -> Tensor:
-        """Return the margin loss of this process's pairs, summed over all embedding sizes."""
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:

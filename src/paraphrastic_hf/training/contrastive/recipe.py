@@ -29,10 +29,7 @@ class ContrastiveTraining(OptimizationArguments):
         at_least=1,
     )
     anneal_steps: int = argument(
-        150,
-        help="number of steps after which the mega-batch grows by one mini-batch (0: full size "
-        "from the start)",
-        at_least=0,
+        150, help="steps until the mega-batch grows by a mini-batch (0: full size)", at_least=0
     )
     negatives: str = argument(
         "max",
@@ -56,7 +53,7 @@ class ContrastiveTraining(OptimizationArguments):
     )
     similarity: str = argument(
         "cosine",
-        help="similarity for the hinge and for selecting negatives (thesis 3.5.1: dot)",
+        help="similarity for hinge and negatives (thesis 3.5.1: dot)",
         choices=("cosine", "dot"),
     )
     objective: str = argument(
@@ -65,33 +62,24 @@ class ContrastiveTraining(OptimizationArguments):
         "(infonce), or the sum of the two (both). infonce and both require training.mega_batch 1",
         choices=("margin", "infonce", "both"),
     )
-    margin: float = argument(
-        0.4, help="margin of the hinge, in units of the similarity (cosine: 0 to 2)"
-    )
+    margin: float = argument(0.4, help="margin of the hinge, in units of the similarity")
     hinge: str = argument(
         "two_sided",
         help="sentences that get a negative. two_sided: both of a pair (thesis 3.1.3, all "
         "released code). one_sided: only the first (thesis 4.4, 5.1.1, 7.2.1)",
         choices=HINGES,
     )
-    temperature: float = argument(
-        0.05, help="infonce: temperature of the softmax over cosines", above=0
-    )
+    temperature: float = argument(0.05, help="infonce: temperature of the softmax", above=0)
     matryoshka: list[int] = argument(
         [],
         help="sizes of shorter embeddings to train too, ascending, such as [64, 128, 256]. A "
         "shorter embedding is a prefix of the full embedding",
     )
     scramble: float = argument(
-        0.0,
-        help="probability of shuffling the tokens of a pair (no effect on averaging models)",
-        at_least=0,
-        at_most=1,
+        0.0, help="probability of shuffling the tokens of a pair", at_least=0, at_most=1
     )
     scramble_before_negatives: bool = argument(
-        False,
-        help="select negatives by the shuffled sentences (2017 paper, 4.2), not by the original "
-        "sentences",
+        False, help="select negatives by the shuffled sentences (2017 paper, 4.2)"
     )
     scramble_swaps: float = argument(
         0.0,
@@ -158,8 +146,7 @@ class ContrastiveTraining(OptimizationArguments):
             )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
-                "training.lambda_w penalizes token tables, which training.freeze keeps unchanged. "
-                "Remove one of the two keys"
+                "training.lambda_w penalizes tables that training.freeze keeps fixed. Remove one"
             )
 
 

@@ -29,11 +29,7 @@ class Step:
 
 
 def batches_by_length(
-    lengths: np.ndarray,
-    *,
-    max_tokens: int,
-    max_examples: int,
-    group: np.ndarray | None = None,
+    lengths: np.ndarray, *, max_tokens: int, max_examples: int, group: np.ndarray | None = None
 ) -> list[np.ndarray]:
     """Divide examples into batches of similar lengths.
 

@@ -17,7 +17,7 @@ class Bitexts:
     """Sentence pairs, grouped into one bitext per language pair.
 
     Attributes:
-        languages: The two languages of each bitext, in the same order in all bitexts.
+        languages: The two languages of each bitext, sorted in the order that `of` was given.
         sides: Indices of the two sentences of each pair, in the order of `languages`, (pairs, 2).
         bitext: Index of each pair's bitext, (pairs,).
     """

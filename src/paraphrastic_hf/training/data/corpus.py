@@ -58,8 +58,7 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             )
     except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError) as error:
         raise CheckpointError(
-            f"The tokenized text in {directory} is damaged ({error}). Remove that folder and run "
-            "the same command again."
+            f"{directory} is damaged ({error}). Remove it and run the same command again"
         ) from error
     return columns, meta
 
@@ -82,7 +81,8 @@ class PairCorpus:
         language: Index of each sentence's language, (2N,).
         group: Group of each sentence, (2N,). Sentences of a group are never negatives of each
             other.
-        never: For each group, other groups that are never negatives of its sentences, or None.
+        never: For each group, other groups that are never negatives of its sentences. None if there
+            are no such groups.
         source: Index of each pair's source, (N,).
         names: Path of each source.
         weights: Number of times that each source's pairs are used per epoch.
@@ -162,7 +162,7 @@ def language_shares(counts: np.ndarray, exponent: float) -> np.ndarray:
 
 
 def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
-    """Return the number of examples in an epoch. For the arguments see `seen_in_epoch`."""
+    """Return the number of examples in an epoch. The arguments are those of `seen_in_epoch`."""
     members = np.bincount(source, minlength=len(weights)).tolist()
     return sum(
         int(weight) * count + round((weight - int(weight)) * count)
@@ -285,8 +285,9 @@ def hold_out_pairs(
     """Choose pairs to hold out, and training pairs that share no sentence with them.
 
     Args:
-        groups: Group of each sentence, (pairs, 2), the same for equal sentences.
-        chosen: Indices of the pairs to hold out. If None, `count` pairs are drawn.
+        groups: Group of each sentence, (pairs, 2). Equal sentences are in one group.
+        count: Number of pairs to draw at random if `chosen` is None.
+        chosen: Indices of the pairs to hold out, (count,).
 
     Returns:
         Indices of the held-out pairs, shuffled, and of the training pairs.

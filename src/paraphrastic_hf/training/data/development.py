@@ -93,7 +93,6 @@ def development_scorer(
 def _parts(
     name: str, encode: Encode, suite: Sequence[ScoredPairs]
 ) -> list[tuple[float, Resampled]]:
-    """Return weight and result of each list."""
     if isinstance(suite[0], OwnPairs):
         return [(1.0, judge(encode, suite[0])[0])]
     measure = "spearman" if name == "ws353-tuning" else "pearson"

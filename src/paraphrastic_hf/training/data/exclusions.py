@@ -14,7 +14,7 @@ from paraphrastic_hf.text.ragged import Ragged
 def exclusions(
     sentences: Ragged, exclude: str, lemmas: Ragged | None = None
 ) -> tuple[np.ndarray, Ragged | None]:
-    """Group sentences. Those of one group are never negatives of each other.
+    """Group sentences so that two sentences of one group are never negatives of each other.
 
     * `duplicates`: a group contains all sentences with equal ids.
     * `clusters`: a group contains all sentences that a chain of pairs connects.
@@ -27,8 +27,8 @@ def exclusions(
         lemmas: Token ids of each sentence's lemmas, for `partners_and_lemmas`.
 
     Returns:
-        The group of each sentence, (2N,) int64. For each group, other groups that are never
-        negatives of it, or None.
+        The group of each sentence, (2N,) int64. For each group, the other groups that are never
+        negatives of it. None for `duplicates` and `clusters`.
     """
     keys = _keys(sentences)
     if exclude == "duplicates":

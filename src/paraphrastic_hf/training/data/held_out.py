@@ -77,7 +77,7 @@ def read_held_out(work: Path) -> HeldOut:
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
-    """Yield each pair's language pair, such as `en-fr`, its sides in that order, and its index."""
+    """Yield the languages of each pair, such as `en-fr`, its texts in that order, and its index."""
     first, second = item.source.languages or ("", "")
     if first == second:
         return

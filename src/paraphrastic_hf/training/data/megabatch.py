@@ -69,7 +69,7 @@ def make_pool(
     group: np.ndarray,
     never: Ragged | None = None,
 ) -> Pool:
-    """Return the pool of candidates for negatives. `sentences` has the order of `interleave`."""
+    """Return the pool of candidates for negatives. `sentences` is the result of `interleave`."""
     device = embeddings.device
     barred = None
     if never is not None:

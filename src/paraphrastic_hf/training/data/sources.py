@@ -155,7 +155,7 @@ def read_sources(
 
 
 def with_development(recipe: Any) -> Any:
-    """Return a recipe with its development file, if it has one, as an additional last source."""
+    """Return the recipe, with its development file (if any) as an additional last source."""
     name = recipe.run.development
     if not names_file(name):
         return recipe
@@ -203,7 +203,6 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
 def _open_source(
     source: SourceArguments, data_root: str | Path | None
 ) -> tuple[SourceArguments, Rows]:
-    """Return a source with languages filled in, and its rows."""
     languages = source.languages or ["en", "en"]
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None

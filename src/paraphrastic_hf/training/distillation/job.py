@@ -104,8 +104,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         available = sum(vectors.shape[1] for vectors in of_teachers)
         if wanted > available:
             raise RecipeError(
-                f"The student has {wanted} dimensions, but its teachers have {available}. Lower "
-                f"model.hidden_size to {available}"
+                f"model.hidden_size must be at most the teachers' {available}, got {wanted}"
             )
         weights = [teacher.weight for teacher in self.recipe.teachers]
         return side_by_side(of_teachers, weights, wanted)
@@ -130,7 +129,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
 
 
 def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
-    """Return the distinct items in order, and the index of every item among them."""
+    """Return the distinct items in order, and for every item its index in this list."""
     row_of = {item: row for row, item in enumerate(dict.fromkeys(items))}
     return list(row_of), np.array([row_of[item] for item in items], np.int32)
 

@@ -93,17 +93,14 @@ def make_examples(
                 example = DistillationExample(pair[side], reads, languages[side], number)
                 found.setdefault((example.text, reads), example)
     if not found:
-        raise DataError(
-            f"No source has sentences in {', '.join(learns)}. Set data.languages to languages "
-            "that data.sources have"
-        )
+        raise DataError(f"No source has sentences in {', '.join(learns)}. Change data.languages")
     return list(found.values())
 
 
 def _sides_read(
     source: str, side: int, languages: Sequence[str], teachers: Sequence[Sequence[str]]
 ) -> list[int]:
-    """Return the side of a pair, 0 or 1, that each teacher reads for a sentence on `side`."""
+    """Return, for the sentence on `side`, which side each teacher reads: 0 or 1."""
     chosen = []
     for reads in teachers:
         known = [each for each in (side, 1 - side) if languages[each] in reads]
@@ -177,6 +174,5 @@ class DistillationObjective(Objective):
 
 
 def sentences_by_source(corpus: DistillationCorpus) -> Mapping[str, int]:
-    """Count the sentences of each source."""
     counts = np.bincount(corpus.source, minlength=len(corpus.names))
     return dict(zip(corpus.names, counts.tolist(), strict=True))

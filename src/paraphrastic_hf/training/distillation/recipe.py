@@ -45,9 +45,7 @@ class TeacherArguments:
         [], help="languages that this teacher reads (default: data.teacher_languages)"
     )
     weight: float = argument(
-        1.0,
-        help="weight of this teacher in the average similarity of several teachers",
-        above=0,
+        1.0, help="weight of this teacher in the average similarity of several teachers", above=0
     )
     engine: str = argument(
         "torch",
@@ -62,15 +60,10 @@ class TeacherArguments:
         choices=PRECISIONS,
     )
     vectors: str | None = argument(
-        None,
-        help="folder that caches the teacher's vectors for later runs on the same text (default: "
-        "the run folder)",
+        None, help="folder that caches the teacher's vectors (default: the run folder)"
     )
     max_length: int = argument(
-        128,
-        help="maximum number of tokens per text. Longer texts are truncated (no effect with engine "
-        "python)",
-        at_least=3,
+        128, help="maximum tokens per text. Longer texts are cut (not by engine python)", at_least=3
     )
     prompt: str | None = argument(
         None,
@@ -96,23 +89,19 @@ class DistillationTraining(OptimizationArguments):
     batch_size: int = argument(1024, help="number of sentences per mini-batch", at_least=1)
     contrastive: float = argument(
         0.0,
-        help=(
-            "weight of a hinge loss that makes a sentence closer to its teacher vector than to "
-            "all other teacher vectors in the batch (0: no hinge)"
-        ),
+        help="weight of a hinge loss that makes a sentence closer to its teacher vector than to "
+        "all other teacher vectors in the batch (0: no hinge)",
         at_least=0,
     )
     margin: float = argument(
-        0.4, help="margin of the hinge loss, in cosine units", at_least=0, at_most=2
+        0.4, help="margin of the hinge, in cosine units", at_least=0, at_most=2
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DistillationRecipe(EncoderRecipe):
     kind: str = argument(
-        "distillation",
-        help="kind of training: sentence encoder, on vectors of teachers",
-        choices=("distillation",),
+        "distillation", help="kind of training: encoder from teachers", choices=("distillation",)
     )
     data: LearnedSentences = argument(LearnedSentences(), help="training data")
     teachers: list[TeacherArguments] = argument(
@@ -129,8 +118,7 @@ class DistillationRecipe(EncoderRecipe):
         super().__post_init__()
         if not self.teachers:
             raise RecipeError(
-                "teachers is empty. Name an encoder, such as --teachers "
-                "sentence-transformers/all-MiniLM-L6-v2"
+                "teachers is empty. Add one: --teachers sentence-transformers/all-MiniLM-L6-v2"
             )
         if not self.data.teacher_languages:
             raise must_be("data.teacher_languages", [], "one language or more")

@@ -194,11 +194,10 @@ def _read(path: Path, count: int) -> np.ndarray:
         found: np.ndarray = np.load(path)
     except (OSError, ValueError, EOFError) as error:
         raise CheckpointError(
-            f"{path} is damaged ({error}). Remove it and run the same command again"
+            f"{path} is damaged ({error}). Remove it and repeat the command"
         ) from error
     if found.ndim != 2 or len(found) != count:
         raise CheckpointError(
-            f"{path} has shape {found.shape}, expected {count} rows. Remove it and run the same "
-            "command again"
+            f"{path} has shape {found.shape}, not {count} rows. Remove it and run again"
         )
     return found

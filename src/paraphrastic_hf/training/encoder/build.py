@@ -62,9 +62,7 @@ def check_encoders(recipe: EncoderRecipe) -> None:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")
         if any(encoder.tokenizer.apart for encoder in recipe.parts):
-            raise RecipeError(
-                "tokenizer.apart requires a single tokenizer. Remove apart from all parts"
-            )
+            raise RecipeError("tokenizer.apart requires one tokenizer. Remove apart from all parts")
         try:
             MixedConfig.of(configs, recipe.combine)
         except StrictDataclassError as error:
@@ -77,18 +75,15 @@ def _check_finish(recipe: EncoderRecipe) -> None:
         name, value = asked[0], getattr(recipe.finish, asked[0])
         found = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
-            f"finish.{name} ({value!r}) requires an averaging model, got {found}. Remove "
-            f"finish.{name}"
+            f"finish.{name} ({value!r}) requires an averaging model, got {found}. Remove it"
         )
     if recipe.finish.drop_apart and recipe.tokenizer.kind != "sentencepiece":
         raise RecipeError(
-            "finish.drop_apart requires tokenizer.kind sentencepiece, got "
-            f"{recipe.tokenizer.kind}. Remove finish.drop_apart"
+            f"finish.drop_apart requires tokenizer.kind sentencepiece, got {recipe.tokenizer.kind}"
         )
 
 
 def _finish_asked(recipe: EncoderRecipe, kind: type[SentenceEncoderModel]) -> list[str]:
-    """Return the `finish` keys of a recipe that do not apply to a class of encoders."""
     if kind is AveragingModel:
         return []
     packs = ("int8", "int4") if issubclass(kind, AveragingModel) else ()
@@ -151,10 +146,7 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
             f"Remove model.{name}, or set model.kind to {' or '.join(kinds)}"
         )
     for name in (name for name in arguments.options if name not in known):
-        raise RecipeError(
-            f"model.options.{name} is not a field of {config_class.__name__}. "
-            f"{nearest_name(name, sorted(known))}"
-        )
+        raise RecipeError(f"model.options has no {name}. {nearest_name(name, sorted(known))}")
     try:
         return config_class(**{**given, **arguments.options, "vocab_size": vocab_size})
     except (StrictDataclassError, ValueError, TypeError) as error:

@@ -102,7 +102,6 @@ def rounded(table: Tensor, bits: int) -> Tensor:
 
 
 def with_table(model: AveragingModel, table: Tensor) -> AveragingModel:
-    """Return a copy of the model with another table."""
     settings = {
         **model.config.to_dict(),
         "vocab_size": table.shape[0],

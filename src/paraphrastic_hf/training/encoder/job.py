@@ -69,7 +69,6 @@ class EncoderRun(Generic[AnyRecipe]):
         return model
 
     def _check_given_vocabulary(self) -> None:
-        """Check `finish.merge_with` if the vocabulary is known without reading text."""
         tokenizer = self.recipe.tokenizer
         if self.start is not None:
             self._check_merges(self.start.tokenizer)

@@ -43,17 +43,13 @@ class FinishArguments:
         at_most=0.5,
     )
     sample: int = argument(
-        60_000,
-        help="number of training sentences from which the principal axes are computed",
-        at_least=1,
+        60_000, help="number of training sentences for the principal axes", at_least=1
     )
     dimension: int | None = argument(
         None, help="number of leading principal axes to keep (default: all)", at_least=1
     )
     nested_dimensions: bool = argument(
-        False,
-        help="reorder the dimensions so that every prefix of an embedding is a good shorter "
-        "embedding",
+        False, help="reorder the dimensions so that every prefix is a good embedding"
     )
     drop_apart: bool = argument(
         False, help="remove the pieces of the languages in tokenizer.apart from the saved model"
@@ -116,9 +112,7 @@ class EncoderRecipe:
         "...}. They replace tokenizer and model",
     )
     combine: str = argument(
-        "concatenate",
-        help="combination of the vectors of `parts`",
-        choices=("concatenate", "add"),
+        "concatenate", help="combination of the vectors of `parts`", choices=("concatenate", "add")
     )
     training: OptimizationArguments = argument(OptimizationArguments(), help="objective")
     finish: FinishArguments = argument(
@@ -136,18 +130,11 @@ class EncoderRecipe:
             raise must_be("finish.dimension", dimension, "from 1 to model.hidden_size")
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
-            raise RecipeError(
-                f"start ({self.start}) and parts cannot be given together. Remove one of them"
-            )
+            raise RecipeError(f"start ({self.start}) excludes parts. Remove one of them")
         if not self.parts and self.combine != "concatenate":
-            raise RecipeError(
-                f"combine ({self.combine}) requires parts. Add parts, or remove combine"
-            )
+            raise RecipeError(f"combine {self.combine} requires parts. Add parts or remove combine")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError(
-                "tokenizer and model cannot be given together with parts. Move the two sections "
-                "into each part"
-            )
+            raise RecipeError("Move the sections tokenizer and model into each part, or omit parts")
 
     @property
     def encoders(self) -> list[EncoderArguments]:

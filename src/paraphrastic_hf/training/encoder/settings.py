@@ -37,14 +37,10 @@ class TokenizerArguments:
     )
     lowercase: bool = argument(True, help="lowercase the text before tokenizing")
     keep_unknown: bool = argument(
-        False,
-        help="replace unknown tokens by <unk>, which has a trained vector (PARAGRAM). If false, "
-        "drop them (SP)",
+        False, help="replace unknown tokens by <unk> (PARAGRAM) instead of dropping them (SP)"
     )
     hard_vocab_limit: bool = argument(
-        False,
-        help="fail if the text is too small for the vocabulary size. If false, use a smaller "
-        "vocabulary",
+        False, help="fail if the text is too small, instead of using a smaller vocabulary"
     )
     character_coverage: float = argument(
         0.9995,
@@ -60,25 +56,18 @@ class TokenizerArguments:
         at_least=0,
         at_most=MOST_ENTRIES,
     )
-    orders: list[int] = argument(
-        [3], help="char_ngram: lengths of the n-grams in characters", at_least=1
-    )
+    orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams", at_least=1)
     padding_mode: str = argument(
         "both",
-        help="char_ngram: sides of the text where a space is added",
+        help="char_ngram: sides of the text to add a space",
         choices=("both", "left", "none"),
     )
-    spans_spaces: bool = argument(
-        True, help="char_ngram: include n-grams that cross a word boundary"
-    )
+    spans_spaces: bool = argument(True, help="char_ngram: include n-grams that cross words")
     min_count: int = argument(
         1, help="char_ngram: minimum number of occurrences of an n-gram (thesis 3.7.5)", at_least=1
     )
     most_per_order: int | None = argument(
-        None,
-        help="char_ngram: maximum number of n-grams per length (thesis Table 19, default: no "
-        "limit)",
-        at_least=1,
+        None, help="char_ngram: maximum n-grams per length (default: no limit)", at_least=1
     )
     marks: str = argument(
         "none",
@@ -107,11 +96,7 @@ class TokenizerArguments:
         if not self.from_model.strip():
             raise must_be("tokenizer.from_model", self.from_model, "the name of a model")
         if self.apart:
-            raise must_be(
-                "tokenizer.apart",
-                self.apart,
-                "empty with tokenizer.from_model, whose pieces are fixed",
-            )
+            raise must_be("tokenizer.apart", self.apart, "empty with tokenizer.from_model")
 
 
 def check_recipe(recipe: Any) -> None:
@@ -122,7 +107,7 @@ def check_recipe(recipe: Any) -> None:
 
 
 def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:
-    """Raise RecipeError for a tokenizer without the marks that a model needs, or one of n-grams.
+    """Raise RecipeError if a tokenizer lacks the marks that a model needs, or has n-grams.
 
     Args:
         marks: Marks that the model needs: `end` or `both`.
@@ -149,9 +134,7 @@ class ModelArguments:
     )
     hidden_size: int = size_argument(300, help="number of dimensions of a sentence vector")
     embedding_size: int | None = size_argument(
-        None,
-        help="projection, recurrent, char_cnn: number of dimensions of a token vector (default: "
-        "model.hidden_size)",
+        None, help="projection, recurrent, char_cnn: token dimensions (default: model.hidden_size)"
     )
     embedding_dropout: float = argument(
         0.3, help="dropout probability of each dimension of a token vector", at_least=0, below=1
@@ -186,9 +169,7 @@ class ModelArguments:
         None, help="recurrent: type of cell, lstm, rnn or identity_rnn (default: lstm)"
     )
     peepholes: bool | None = argument(
-        None,
-        help="recurrent with cell lstm: peephole connections, as in the papers, slower on GPU "
-        "(default: true)",
+        None, help="lstm: peephole connections, as in the papers (default: true)"
     )
     output_gate: bool | None = argument(
         None, help="recurrent with cell lstm: use an output gate (default: true)"
@@ -205,18 +186,13 @@ class ModelArguments:
         None, help="recurrent: pooling of the states, last, mean or max (default: mean)"
     )
     recurrent_std: float | None = argument(
-        None,
-        help="recurrent, gated: standard deviation of the initial recurrent weights (default: 0.1)",
+        None, help="recurrent, gated: standard deviation of initial weights (default: 0.1)"
     )
     variant: int | None = argument(
-        None,
-        help="gated: variant, 1 for GRAN (default), 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate "
-        "(2017 paper, footnote 2)",
+        None, help="gated: 1 for GRAN (default), 2 to 5 for GRAN-2 to -5, 0 for no gate"
     )
     presence: bool | None = argument(
-        None,
-        help="charagram: count each distinct n-gram once (true, released code) or every occurrence "
-        "(false, thesis 3.6.2)",
+        None, help="charagram: count distinct n-grams (true, releases) or occurrences (false)"
     )
     filter_widths: list[int] | None = size_argument(
         None, help="char_cnn: filter widths in tokens (default: [2, 3, 4])"
@@ -227,9 +203,7 @@ class ModelArguments:
     dense_activation: str | None = argument(
         None, help="char_cnn: dense layer, tanh, linear or none (default: linear)"
     )
-    options: dict[str, Any] = argument(
-        {}, help="other fields of the encoder's configuration, by name"
-    )
+    options: dict[str, Any] = argument({}, help="other fields of the configuration, by name")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
 
 
 def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments) -> dict[str, Any]:
-    """Return the configuration of a trained encoder with the recipe's two dropouts."""
+    """Return the configuration of a trained encoder, with the dropouts of the recipe."""
     settings = _plain(encoder.config.to_dict())
     for part in settings.get("parts") or [settings]:
         part["embedding_dropout"] = arguments.embedding_dropout
@@ -43,7 +43,7 @@ def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments
 
 
 def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> SentenceEncoderModel:
-    """Return a copy of a trained encoder with the recipe's two dropouts."""
+    """Return a copy of a trained encoder, with the dropouts of the recipe."""
     trained = start.model
     config = trained.config_class(**settings_from_start(trained, arguments))
     model: SentenceEncoderModel = type(trained)(config)
@@ -96,8 +96,7 @@ def start_from_vectors(
             found.add(word)
     if not found:
         raise DataError(
-            f"{path} (model.vectors) has no vector for any of the {len(tokens):,} vocabulary "
-            "entries"
+            f"{path} (model.vectors) has none of the {len(tokens):,} vocabulary entries"
         )
     logger.info("Initialized %s of %s rows from %s", f"{len(found):,}", f"{len(tokens):,}", path)
 
@@ -111,8 +110,7 @@ def _vectors_at(
     tables = load_model(path).tables()
     if len(tables) > 1:
         raise DataError(
-            f"{path} (model.vectors) is a mixture of {len(tables)} encoders. Choose a model with "
-            "a single table of token vectors"
+            f"{path} (model.vectors) has {len(tables)} token tables. Choose a model with one"
         )
     table = tables[0].weight.detach().numpy()
     _check_dimension(path, table.shape[1], dimension)

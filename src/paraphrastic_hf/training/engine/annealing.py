@@ -19,7 +19,7 @@ class Annealing:
         least: Training ends when the learning rate falls below this value, above 0.
         rate: Initial learning rate, above 0.
         share: Current learning rate divided by the initial rate.
-        best: Highest development score at the end of an epoch, or None.
+        best: Highest development score at the end of an epoch. None before the first score.
 
     Example:
         >>> annealing = Annealing(factor=0.1, first=None, least=0.02, rate=1.0)

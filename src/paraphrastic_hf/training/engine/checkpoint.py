@@ -80,7 +80,7 @@ def load_latest(
                 _load(model, weights)
             except RuntimeError as error:
                 raise CheckpointError(
-                    f"{path} belongs to another run: {error}. Use another --output"
+                    f"{path} is of another run: {error}. Use another --output"
                 ) from error
             restore_optimizer(optimizer, tensors)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
@@ -89,7 +89,7 @@ def load_latest(
             return dict(state)
     if paths:
         raise CheckpointError(
-            f"Every checkpoint in {root} is damaged. Start again with --overwrite."
+            f"All checkpoints in {root} are damaged. Start again with --overwrite"
         )
     return None
 

@@ -18,7 +18,7 @@ class Interruption:
     nothing is recorded.
 
     Attributes:
-        signal: Number of the received signal, or None.
+        signal: Number of the received signal. None if no signal was received.
     """
 
     def __init__(self, is_wanted: bool = True) -> None:

@@ -85,7 +85,7 @@ class Evaluation(float):
         return cls(sum(weight * part.score for weight, part in parts), {}, parts)
 
     def p_value(self, other: Evaluation) -> float | None:
-        """Return the two-sided p-value of the difference to another score on the same examples.
+        """Return the two-sided p-value of the difference from another score on equal examples.
 
         None if the per-example results are unknown.
         """
@@ -139,7 +139,6 @@ class Objective:
         return {} if known is None else {"share": known.share, "best": known.best}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Resume from `state`."""
         if self.annealing is not None:
             self.annealing.share, self.annealing.best = state["share"], state["best"]
 
@@ -351,7 +350,6 @@ class TrainingLoop:
     def _between_steps(
         self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
     ) -> None:
-        """Evaluate and write a checkpoint if due."""
         at, run = self.progress, self.run_arguments
         score = None
         if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):
@@ -393,7 +391,6 @@ class TrainingLoop:
         save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due)
 
     def _of_first_process(self, score: float | None) -> float | None:
-        """Return the score of the first process in all processes."""
         if not self._is_distributed:
             return score
         number = math.nan if score is None else score

@@ -12,12 +12,12 @@ import torch
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import ParaphrasticModel
 
-BYTES = 4  # of a float32
+BYTES = 4  # bytes of a float32
 GIGABYTE = 1 << 30
-SMALLEST_TABLE = 3  # rows, while the vocabulary size is unknown
+SMALLEST_TABLE = 3  # assumed number of table rows while the vocabulary size is unknown
 OF_MODEL = ("model.hidden_size", "tokenizer.vocab_size")
 BATCHES = ("candidates.count", "training.batch_size", "training.batch_tokens", "data.max_length")
-LARGE = (*OF_MODEL, *BATCHES)  # keys that determine memory use, of all kinds of recipes
+LARGE = (*OF_MODEL, *BATCHES)  # recipe keys that determine memory use
 
 
 def what_to_lower(recipe: Any) -> str:

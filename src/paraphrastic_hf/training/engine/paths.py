@@ -96,7 +96,7 @@ def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> P
 
 
 def open_dataset(dataset: DatasetArguments, split: str, data_root: str | Path | None) -> Any:
-    """Stream the rows of one split of a recipe's corpus. `dataset.split` is ignored."""
+    """Stream the rows of the split `split` of a recipe's corpus. `dataset.split` is ignored."""
     folder = dataset_folder(dataset, data_root)
     return load_dataset(
         dataset.name, dataset.config, split, data_dir=folder, streaming=True, **dataset.options

@@ -27,10 +27,15 @@ def text_stamp(
     models: Iterable[tuple[str, str]] = (),
     files: Iterable[str] = (),
 ) -> Stamp:
-    """Return the hashes of a recipe's files and models, of `datasets`, other models and files.
+    """Return hashes of the files and models in a recipe, and of the other arguments.
 
-    The hash of a missing or unreachable file is an empty string. Named corpora, and datasets that
-    can be read only once, are left out.
+    The hash of a missing or unreachable file is an empty string. Corpora given by name, and
+    datasets that can be read only once, are left out.
+
+    Args:
+        datasets: Additional training data, as in `train`.
+        models: Recipe key and name of additional models.
+        files: Paths of additional files.
     """
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
@@ -38,7 +43,9 @@ def text_stamp(
     development = getattr(getattr(recipe, "run", None), "development", None)
     for path in [*paths, *files, *([development] if names_file(development) else [])]:
         try:
-            found[path] = _of_files(resolve_path(path, data_root))
+            place = resolve_path(path, data_root)
+            is_folder = place.is_dir()
+            found[path] = digest_of(place, place.rglob("*")) if is_folder else content_hash(place)
         except RecipeError:  # a finished run no longer needs its files
             found[path] = ""
     for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
@@ -94,10 +101,6 @@ def refuse_other_text(first: Mapping[str, str], stamp: Stamp, what: str, fix: st
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         name = changed[0].removeprefix(MODEL)
         raise CheckpointError(f"{what} was made with {kind} ({name}{more} changed): {fix}")
-
-
-def _of_files(path: Path) -> str:
-    return digest_of(path, path.rglob("*")) if path.is_dir() else content_hash(path)
 
 
 def _of_rows(dataset: Any, source: SourceArguments) -> str:

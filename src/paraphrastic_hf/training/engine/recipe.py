@@ -28,13 +28,10 @@ class DatasetArguments:
     """A corpus for `paraphrastic_hf.load_dataset`."""
 
     name: str = argument(help="corpus name (`paraphrastic data list` shows all)")
-    config: str | None = argument(
-        None, help="configuration of the corpus (default: its first configuration)"
-    )
+    config: str | None = argument(None, help="configuration (default: the corpus's first)")
     split: str = argument("train", help="split of the corpus")
     data_dir: str | None = argument(
-        None,
-        help="folder with the official files (default: the data root, else they are downloaded)",
+        None, help="folder with the official files (default: the data root, else download)"
     )
     options: dict[str, Any] = argument({}, help="corpus options, such as min_score")
 
@@ -66,17 +63,13 @@ class SourceArguments:
         None, help="text file with the second sentences, aligned line by line with `path`"
     )
     languages: list[str] | None = argument(
-        None,
-        help="language codes of the two sides (default: en, en, or the languages of a bitext "
-        "corpus)",
+        None, help="language codes of both sides (default: en, or those of a bitext corpus)"
     )
     columns: list[str] | None = argument(
         None, help='names or positions (from 1) of the two text columns, such as ["2", "3"]'
     )
     beside: dict[str, Any] = argument(
-        {},
-        help="additional columns, as new name: name or position (from 1) in the file, such as "
-        "{score: 3}",
+        {}, help="additional columns by new name: name or position, such as {score: 3}"
     )
     max_pairs: int | None = argument(
         None, help="number of pairs to sample at random (default: all pairs)", at_least=0
@@ -89,14 +82,10 @@ class SourceArguments:
         at_most=1000,
     )
     swap: bool = argument(
-        False,
-        help="contrastive: swap the two sides of pairs at random, for columns that differ "
-        "systematically",
+        False, help="contrastive: swap sides at random, if they differ systematically"
     )
     hold_out: bool = argument(
-        True,
-        help="whether `development: clean-and-bitext` may hold out pairs of this source (use "
-        "false for mined pairs)",
+        True, help="whether `clean-and-bitext` may hold out pairs (false for mined pairs)"
     )
 
     @staticmethod
@@ -127,21 +116,13 @@ class DataArguments:
         [], help="files of sentence pairs, or mappings with `path` or `dataset`"
     )
     min_words: int = argument(1, help="minimum number of words per side of a pair", at_least=0)
-    max_words: int | None = argument(
-        100, help="maximum number of words per side of a pair", at_least=1
-    )
+    max_words: int | None = argument(100, help="maximum number of words per side", at_least=1)
     max_length: int = argument(
-        100,
-        help="maximum number of tokens per side (longer sides are cut)",
-        at_least=1,
-        at_most=2**31 - 1,
+        100, help="maximum tokens per side (longer sides are cut)", at_least=1, at_most=2**31 - 1
     )
     bad_rows: str = argument("skip", help="treatment of malformed rows", choices=BAD_ROWS)
     max_bad_rows: float = argument(
-        MAX_BAD_ROWS,
-        help="maximum share of malformed rows in a source, 0 to 1",
-        at_least=0,
-        at_most=1,
+        MAX_BAD_ROWS, help="maximum share of malformed rows, 0 to 1", at_least=0, at_most=1
     )
 
 
@@ -153,9 +134,7 @@ class OptimizationArguments:
         10, help="passes over the data (0: save the untrained model)", at_least=0, at_most=1_000_000
     )
     steps: int | None = argument(
-        None,
-        help="maximum number of optimizer steps (default: no limit besides epochs)",
-        at_least=1,
+        None, help="maximum number of optimizer steps (default: no limit)", at_least=1
     )
     batch_size: int = argument(128, help="number of examples in a mini-batch", at_least=1)
     optimizer: str = argument(
@@ -166,12 +145,7 @@ class OptimizationArguments:
     betas: list[float] = argument(
         [0.9, 0.999], help="adam: decay rates of the two moment estimates", at_least=0, below=1
     )
-    weight_decay: float = argument(
-        0.0,
-        help="adam: decoupled weight decay, multiplied by the learning rate",
-        at_least=0,
-        at_most=1,
-    )
+    weight_decay: float = argument(0.0, help="adam: decoupled weight decay", at_least=0, at_most=1)
     momentum: float | None = argument(
         None, help="sgd, nesterov: momentum factor (default: 0)", at_least=0, below=1
     )
@@ -186,10 +160,7 @@ class OptimizationArguments:
         0, help="number of steps in which the learning rate rises linearly from 0", at_least=0
     )
     clip: float = argument(
-        0.0,
-        help="maximum norm of the gradient of all parameters. A larger gradient is scaled down (0: "
-        "no clipping)",
-        at_least=0,
+        0.0, help="maximum norm of the gradient, scaled down if larger (0: no limit)", at_least=0
     )
     precision: str = argument(
         "fp32",
@@ -207,8 +178,7 @@ class OptimizationArguments:
         ):
             if is_given and not is_owner:
                 raise RecipeError(
-                    f"training.{name} applies to training.optimizer {owner}, not to "
-                    f"{self.optimizer}. Remove training.{name}."
+                    f"training.{name} requires training.optimizer {owner}, not {self.optimizer}"
                 )
         if len(self.betas) != 2:
             raise must_be("training.betas", self.betas, "two numbers")
@@ -220,9 +190,9 @@ class OptimizationArguments:
             raise must_be(key, self.warmup_steps, "at least 1 (the papers use 4000)")
 
     def key_set_by_length(self) -> str | None:
-        """Return a key that prevents longer training, or None.
+        """Return the recipe key that prevents a finished run from being trained longer, if any.
 
-        With such a key, for example a linear schedule, a step depends on the length of the run.
+        With such a key, for example a linear schedule, each step depends on the length of the run.
         """
         return "training.schedule" if self.schedule == "linear" else None
 
@@ -251,10 +221,7 @@ class SmoothedArguments(TokenBatchArguments):
     """Optimization with a label-smoothed cross-entropy."""
 
     label_smoothing: float = argument(
-        0.1,
-        help="label smoothing: share of the target probability that is spread over the vocabulary",
-        at_least=0,
-        below=1,
+        0.1, help="label smoothing: probability spread over the vocabulary", at_least=0, below=1
     )
 
 
@@ -263,9 +230,7 @@ class RunArguments:
     """Checkpoints and logs."""
 
     evaluate_every: int = argument(
-        1000,
-        help="number of steps between evaluations. Every epoch also ends with an evaluation",
-        at_least=1,
+        1000, help="steps between evaluations. An epoch also ends with one", at_least=1
     )
     checkpoint_every: int = argument(2000, help="number of steps between checkpoints", at_least=1)
     keep_checkpoints: int = argument(2, help="number of newest checkpoints to keep", at_least=1)
@@ -273,7 +238,6 @@ class RunArguments:
 
 
 def seed_argument() -> Any:
-    """Return the field `seed` of a recipe."""
     return argument(1, help="random seed", at_least=0, below=2**32)
 
 
@@ -287,20 +251,16 @@ def refuse_keys_of_others(recipe: Any, owners: Mapping[str, Sequence[str]], of: 
     kind = attrgetter(of)(recipe)
     for key, kinds in sorted(owners.items()):
         if kind not in kinds and attrgetter(key)(recipe) not in (None, []):
-            raise RecipeError(
-                f"{key} applies to {of} {' and '.join(kinds)}, not to {kind}. Remove {key}."
-            )
+            raise RecipeError(f"{key} is for {of} {' and '.join(kinds)}, not {kind}. Remove it")
 
 
 def check_place(source: Any, name: str) -> None:
-    """Raise an error unless a source has either path or dataset, and no or two columns."""
+    """Raise an error unless a source has either a path or a dataset, and no or two `columns`."""
     if source.columns is not None and len(source.columns) != 2:
         raise must_be(f"data.sources: columns of {name}", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):
         found = "neither" if source.path is None else f"both ({source.path})"
-        raise RecipeError(
-            f"data.sources: each source must have either a path or a dataset, got {found}"
-        )
+        raise RecipeError(f"data.sources: each source must have a path or a dataset, got {found}")
 
 
 def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
@@ -314,9 +274,7 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
         raise must_be(key, list(source.beside), "made of letters, digits and underscores")
     if source.second is not None and source.beside:
         raise must_be(
-            f"data.sources: beside of {source.name}, which has a second file,",
-            source.beside,
-            "empty",
+            f"data.sources: beside of {source.name} (which has second)", source.beside, "empty"
         )
 
 

@@ -157,7 +157,6 @@ def _train(
     accelerator: Accelerator,
     progress: bool,
 ) -> Progress:
-    """Train an initialized model, save it and record the results."""
     evaluate = job.development()
     is_main = accelerator.is_main_process
     before = evaluated(evaluate, model) if is_main else None

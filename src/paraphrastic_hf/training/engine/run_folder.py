@@ -196,13 +196,11 @@ def _is_ours(output: Path) -> bool:
 
 
 def _of_run(output: Path) -> list[Path]:
-    """Return the files and folders that a run writes, `recipe.yaml` last."""
     folders = [output / name for name in RUN_FOLDERS if (output / name).exists()]
     return folders + [path for pattern in RUN_FILES for path in sorted(output.glob(pattern))]
 
 
 def _record(path: Path, recipe_class: type) -> str:
-    """Return the recipe of a run as YAML, with defaults for missing keys."""
     try:
         mapping = read_mapping(path)
     except RecipeError as error:

@@ -44,7 +44,7 @@ class Aggression:
     is_decoders_turn: bool = False
 
     def add(self, loss: float) -> None:
-        """Record the loss of an encoder step. After a decoder step, start a new count instead."""
+        """Record the loss of a step. A decoder step is not recorded, but starts a new count."""
         if self.is_decoders_turn:
             self.is_decoders_turn, self.count = False, 0
             self.total, self.before = 0.0, float("inf")

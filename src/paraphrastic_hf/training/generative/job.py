@@ -106,8 +106,7 @@ class Generative:
         lost = bitexts.codes() - self.kept.codes()
         if lost:
             raise DataError(
-                f"data.held_out leaves no training pairs in {', '.join(sorted(lost))}. Lower "
-                "data.held_out, or add pairs"
+                f"data.held_out leaves no pairs in {', '.join(sorted(lost))}. Lower it or add pairs"
             )
         if self.start is not None:
             started = self.start.model
@@ -199,7 +198,6 @@ class Generative:
         return record
 
     def _center(self, model: LatentModel) -> None:
-        """Subtract the mean vector of some training sentences, if the recipe sets `center`."""
         most = self.recipe.training.center
         if not most:
             return
@@ -276,8 +274,7 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
         )
     if model.config.is_centered and not recipe.training.center:
         raise RecipeError(
-            f"The model given as start ({recipe.start}) subtracts a mean vector, which training "
-            "changes. Set training.center, such as 10000, to compute it again"
+            f"start ({recipe.start}) subtracts a mean. Set training.center, such as 10000"
         )
     training = recipe.training
     name = "aggressive" if training.aggressive else "kl_weight"

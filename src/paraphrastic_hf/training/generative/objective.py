@@ -60,8 +60,6 @@ class PairBatch:
 
 
 class _PairTermsModule(nn.Module):
-    """Module whose `forward` is `pair_terms` of a latent model."""
-
     def __init__(self, model: LatentModel) -> None:
         super().__init__()
         self.model = model
@@ -97,10 +95,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         }
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
-            raise RecipeError(
-                "training.aggressive requires a single process. Start one process, or remove "
-                "training.aggressive"
-            )
+            raise RecipeError("training.aggressive requires a single process. Start one")
         self._decoders = list(model.decoder_parameters())
         self._encoders = list(model.encoder_parameters())
         self._meaning = list(model.encoder_parameters(SEMANTIC))
@@ -141,7 +136,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.aggression = Aggression.of(state)
 
     def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
-        """Return the terms of a batch, weighted so that a step's sum is the mean over its pairs."""
+        """Return loss terms of a batch, whose sum over a step is the mean over the pairs."""
         args = self.arguments
         random = np.random.default_rng([self.seed, step, batch.number, 6])
         sides = [
@@ -208,9 +203,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         """
         first, second = semantic
         if first is None or second is None:
-            raise ValueError(
-                "training.contrastive requires the semantic vectors of both sentences of a pair"
-            )
+            raise ValueError("training.contrastive requires semantic vectors of both sentences")
         pairs = len(first)
         vectors = torch.stack([first, second], 1).flatten(0, 1).float()  # first, second, first, ...
         flat, corpus = sentences.reshape(-1), self.corpus

@@ -54,15 +54,10 @@ class LatentArguments:
         choices=("bgt", "mgt"),
     )
     hidden_size: int = argument(
-        1024,
-        help="number of dimensions of a latent variable, and thus of a sentence vector",
-        at_least=1,
+        1024, help="number of dimensions of a latent variable and of an embedding", at_least=1
     )
     state_size: int | None = argument(
-        None,
-        help="number of dimensions of the states in encoders and decoders, even (default: "
-        "model.hidden_size)",
-        at_least=2,
+        None, help="number of dimensions of a state, even (default: model.hidden_size)", at_least=2
     )
     encoder: str = argument(
         "transformer",
@@ -81,14 +76,10 @@ class LatentArguments:
     )
     decoder_layers: int = argument(1, help="transformer: number of blocks of a decoder", at_least=1)
     heads: int | None = argument(
-        None,
-        help="transformer: number of attention heads of a block (default: bgt 8, mgt 16)",
-        at_least=1,
+        None, help="transformer: number of attention heads (default: bgt 8, mgt 16)", at_least=1
     )
     feed_forward: int | None = argument(
-        None,
-        help="transformer: number of units of the feed-forward layer (default: bgt 1024, mgt 2048)",
-        at_least=1,
+        None, help="transformer: feed-forward units (default: bgt 1024, mgt 2048)", at_least=1
     )
     dropout: float = argument(
         0.3, help="dropout probability (default: value of the released code)", at_least=0, below=1
@@ -110,9 +101,7 @@ class LatentArguments:
         "If false, zeros replace the language variable",
     )
     language_variables: bool = argument(
-        True,
-        help="use one latent variable per language, in addition to the semantic variable, for "
-        "reconstruction",
+        True, help="use one latent variable per language, for reconstruction"
     )
     variational: bool = argument(
         True,
@@ -135,18 +124,13 @@ class LatentArguments:
 @dataclass(frozen=True)
 class GenerativeTraining(TokenBatchArguments):
     label_smoothing: float = argument(
-        0.1,
-        help="label smoothing of translation, not of reconstruction (released code)",
-        at_least=0,
-        below=1,
+        0.1, help="label smoothing of translation (released code)", at_least=0, below=1
     )
     translation_weight: float = argument(
         1.0, help="weight of the translation loss, relative to the evidence lower bound", at_least=0
     )
     kl_weight: float = argument(
-        1.0,
-        help="final weight of KL(posterior || prior), 1 for the evidence lower bound",
-        at_least=0,
+        1.0, help="final weight of KL(posterior || prior), 1 for the ELBO", at_least=0
     )
     kl_rise: float = argument(
         1.0,
@@ -167,7 +151,7 @@ class GenerativeTraining(TokenBatchArguments):
         at_least=0,
     )
     margin: float = argument(
-        0.4, help="margin of the hinge loss, in cosine units", at_least=0, at_most=2
+        0.4, help="margin of the hinge, in cosine units", at_least=0, at_most=2
     )
     center: int = argument(
         0,
@@ -211,9 +195,7 @@ class GenerativeRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class GenerativeRecipe:
-    kind: str = argument(
-        "generative", help="kind of training: generative model", choices=("generative",)
-    )
+    kind: str = argument("generative", help="kind of training", choices=("generative",))
     data: GenerativeData = argument(GenerativeData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(marks="end"), help="tokenizer (tokenizer.marks must be end)"
@@ -249,15 +231,13 @@ class GenerativeRecipe:
             LatentArguments(),
         ):
             raise RecipeError(
-                f"The model given as start ({self.start}) has its own tokenizer and sizes. Remove "
-                "the sections tokenizer and model"
+                f"start ({self.start}) has its own sizes. Remove the sections tokenizer and model"
             )
         if model.kind == "mgt":
             _check_mgt(model)
         elif model.translation_scorer:
             raise RecipeError(
-                "model.translation_scorer applies to model.kind mgt, not to bgt. Remove "
-                "model.translation_scorer"
+                "Remove model.translation_scorer: it requires model.kind mgt, not bgt"
             )
         written = (model.reconstructs, model.translates)
         if self.needs_both_sides and not any(of is None or len(of) == 2 for of in written):
@@ -268,9 +248,7 @@ class GenerativeRecipe:
             )
         if self.run.development == HELD_OUT and not self.data.held_out:
             raise must_be(
-                "data.held_out with run.development held_out",
-                self.data.held_out,
-                "at least 1 (or set run.development to none)",
+                "data.held_out with run.development held_out", self.data.held_out, "at least 1"
             )
         if model.encoder != "transformer" and model.encoder_layers is not None:
             key = f"model.encoder_layers with model.encoder {model.encoder}"
@@ -283,9 +261,7 @@ class GenerativeRecipe:
             not model.variational or not self.data.held_out or self.run.development == "none"
         ):
             raise must_be(
-                "training.aggressive",
-                True,
-                "left out unless model.variational, data.held_out and run.development are set",
+                "training.aggressive", True, "omitted without model.variational and data.held_out"
             )
         if training.aggressive and training.decoders_first:
             raise must_be(
@@ -298,7 +274,7 @@ class GenerativeRecipe:
 
     @property
     def needs_both_sides(self) -> str:
-        """Name of the first setting that needs the semantic vectors of both sides, or ''."""
+        """First setting that needs the semantic vectors of both sides. Empty if there is none."""
         found = "training.contrastive" if self.training.contrastive else ""
         is_both = self.run.development == "clean-and-bitext"
         return found or ("run.development clean-and-bitext" if is_both else "")

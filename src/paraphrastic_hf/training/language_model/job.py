@@ -146,7 +146,6 @@ class LanguageModeling:
         }
 
     def _judged(self, model: LanguageModel) -> Judged:
-        """Return the cross-entropy in nats and the number of tokens of each held-out sentence."""
         found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
         measure = "nats a token"
         return Judged("held out", "sentences", measure, -found.nats[None], found.tokens[None])

@@ -32,14 +32,9 @@ class SentenceArguments(DataArguments):
         "weight": "each distinct sentence is used once per epoch",
         "swap": "sentences are read from either side",
     }
-    language: str = argument(
-        "en", help="language of the sentences, which can be on either side of a source"
-    )
+    language: str = argument("en", help="language of the sentences, on either side of a source")
     held_out: int = argument(
-        2000,
-        help="number of distinct sentences to hold out for selecting the checkpoint (0: keep the "
-        "last checkpoint)",
-        at_least=0,
+        2000, help="number of sentences to hold out (0: keep the last checkpoint)", at_least=0
     )
 
 
@@ -50,9 +45,7 @@ class TransformerArguments:
     heads: int = argument(
         4, help="number of attention heads of a block (must divide model.hidden_size)", at_least=1
     )
-    feed_forward: int = size_argument(
-        1024, help="number of units of the feed-forward layer of a block"
-    )
+    feed_forward: int = size_argument(1024, help="number of units of a feed-forward layer")
     dropout: float = argument(0.1, help="dropout probability", at_least=0, below=1)
 
 
@@ -74,7 +67,7 @@ class LanguageModelRecipe:
     data: SentenceArguments = argument(SentenceArguments(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(vocab_size=8000, marks="both", keep_unknown=True),
-        help="tokenizer (tokenizer.marks must be both)",
+        help="tokenizer (marks: both)",
     )
     model: TransformerArguments = argument(TransformerArguments(), help="size of the model")
     training: SmoothedArguments = argument(
@@ -91,14 +84,8 @@ class LanguageModelRecipe:
         size, heads = self.model.hidden_size, self.model.heads
         if size % heads != 0 or size % 2 != 0:
             raise must_be(
-                f"model.hidden_size with model.heads {heads}",
-                size,
-                f"even and a multiple of {heads}",
+                f"model.hidden_size (heads: {heads})", size, f"even and a multiple of {heads}"
             )
         check_marks(self.tokenizer, "both", "a language model needs a start and an end token")
         if self.data.max_length < 3:
-            raise must_be(
-                "data.max_length",
-                self.data.max_length,
-                "at least 3, because the start and end tokens count",
-            )
+            raise must_be("data.max_length", self.data.max_length, "at least 3 (two are marks)")

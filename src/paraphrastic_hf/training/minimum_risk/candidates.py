@@ -58,7 +58,7 @@ class CandidateLists:
         return rows, is_filled
 
     def flat_lists(self) -> int:
-        """Count the lists of several candidates that all have the same cost."""
+        """Return the number of lists with two or more candidates that all have equal costs."""
         starts = np.cumsum(self.counts) - self.counts
         several = np.flatnonzero(self.counts > 1)
         parts = (self.costs[starts[n] : starts[n] + self.counts[n]] for n in several)

@@ -65,7 +65,6 @@ class RiskDiagnostics:
 
     @torch.no_grad()
     def _log_probabilities(self, sources: list[list[int]], lists: CandidateLists) -> torch.Tensor:
-        """Return the log probability of each candidate, (candidates,)."""
         translator = self.maker.translator
         model, pad, begin = translator.model, translator.tokenizer.pad_token_id, translator.begin()
         order = np.argsort([len(source) for source in sources], kind="stable")

@@ -27,12 +27,7 @@ from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import hold_out_pairs, read_columns, write_columns
-from paraphrastic_hf.training.data.sources import (
-    SourcePairs,
-    check_sources,
-    read_sources,
-    with_development,
-)
+from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.paths import resolve_model
 from paraphrastic_hf.training.kinds import Context
@@ -68,7 +63,11 @@ class MinimumRisk:
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        oriented = [_oriented(item, recipe.data.target_language) for item in sources]
+        to = recipe.data.target_language
+        oriented = [
+            item.pairs if written_side(item.source, to) else [(b, a) for a, b in item.pairs]
+            for item in sources
+        ]
         pairs = [pair for of_source in oriented for pair in of_source]
         given = None
         if names_file(recipe.run.development):
@@ -188,7 +187,6 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
 
 
 def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
-    """Load the model in `start`, with its tokenizer."""
     place = resolve_model(start, data_root)
     try:
         translator = Translator.from_pretrained(
@@ -206,9 +204,7 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
             "another model"
         )
     if translator.tokenizer.eos_token_id is None:
-        raise ModelError(
-            f"The tokenizer in {start} has no end token (eos_token). Start from another model"
-        )
+        raise ModelError(f"The tokenizer in {start} has no eos_token. Start from another model")
     return translator
 
 
@@ -242,13 +238,6 @@ def _freeze_unused(
         parameter.grad = None
 
 
-def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
-    """Return the pairs of a source, each as (text to translate, translation)."""
-    if written_side(item.source, to) == 1:
-        return item.pairs
-    return [(second, first) for first, second in item.pairs]
-
-
 def _hold_out(
     pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
 ) -> tuple[list[Pair], list[Pair]]:
@@ -262,7 +251,6 @@ def _hold_out(
 
 
 def _save(translator: Translator, output: Path) -> None:
-    """Write the model directory. Files are moved there from a subfolder, the weights last."""
     staged = output / "model.part"
     remove(staged)
     staged.mkdir(parents=True)

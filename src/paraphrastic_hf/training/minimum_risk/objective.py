@@ -127,7 +127,7 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
             yield Step(batches, pairs)
 
     def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
-        """Return risk and likelihood of a batch, weighted so that sums over a step are means."""
+        """Return the loss terms of a batch. Summed over a step's batches, they are means."""
         args, lists = self.arguments, batch.lists
         sources, references = self.pairs.lists(batch.own)
         candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]
@@ -182,7 +182,6 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
         return logits[:, first - 1 :], targets, outputs["attention_mask"][:, first:].bool()
 
     def _lists(self, numbers: np.ndarray, step: int) -> CandidateLists:
-        """Return the candidates of pairs, from the cache if they are there."""
         lists = None if self.cache is None else self.cache.read(step)
         if lists is None or len(lists.counts) != len(numbers):
             sources, targets = self.pairs.lists(numbers)

@@ -37,10 +37,7 @@ class RiskData(ParallelArguments):
         at_least=0,
     )
     max_length: int = argument(
-        100,
-        help="maximum number of tokens per side. Longer pairs are left out",
-        at_least=2,
-        at_most=2**31 - 1,
+        100, help="maximum tokens per side of a pair to keep", at_least=2, at_most=2**31 - 1
     )
 
 
@@ -57,22 +54,13 @@ class CandidateArguments:
         None, help="beam: beam size (default: candidates.count)", at_least=2, at_most=MOST_BEAMS
     )
     top_p: float = argument(
-        1.0,
-        help="sample: nucleus sampling, which uses the likeliest tokens up to this probability sum",
-        above=0,
-        at_most=1,
+        1.0, help="sample: probability mass of nucleus sampling", above=0, at_most=1
     )
     temperature: float = argument(
-        1.0,
-        help="sample: softmax temperature (lower values favor likely tokens)",
-        at_least=0.001,
-        at_most=1000,
+        1.0, help="sample: softmax temperature", at_least=0.001, at_most=1000
     )
     max_ratio: float = argument(
-        1.5,
-        help="maximum length of a candidate in tokens, as a multiple of the source's length, plus "
-        "5 (released code)",
-        above=0,
+        1.5, help="maximum length of a candidate: this times the source length, plus 5", above=0
     )
     reference: str = argument(
         "as_found",
@@ -81,16 +69,10 @@ class CandidateArguments:
         choices=REFERENCES,
     )
     batch_size: int = argument(
-        64,
-        help="number of sentences whose candidates are generated together (halved if memory runs "
-        "out)",
-        at_least=1,
+        64, help="number of sentences for which candidates are generated together", at_least=1
     )
     refresh_steps: int = argument(
-        1,
-        help="number of steps whose candidates are generated together, before the first of them",
-        at_least=1,
-        at_most=1000,
+        1, help="number of steps whose candidates are generated at once", at_least=1, at_most=1000
     )
 
 
@@ -106,7 +88,7 @@ class CostArguments:
     )
     model: str = argument(
         DEFAULT_MODEL,
-        help="simile, sim, half: SIM model, as for `paraphrastic simile`",
+        help="simile, sim, half: SIM model, as in `paraphrastic simile`",
         names="weights",
     )
     similarity: str = argument(
@@ -134,12 +116,8 @@ class CostArguments:
         None, help="evaluate: key of the result that contains one score per candidate"
     )
     options: dict[str, Any] = argument({}, help="evaluate: additional arguments of compute")
-    limits: list[float] = argument(
-        [0.0, 1.0], help="function, evaluate: lowest and highest possible score"
-    )
-    higher_is_better: bool = argument(
-        True, help="function, evaluate: whether the highest score is best"
-    )
+    limits: list[float] = argument([0.0, 1.0], help="function, evaluate: lowest and highest score")
+    higher_is_better: bool = argument(True, help="function, evaluate: whether higher is better")
 
 
 @dataclass(frozen=True)
@@ -149,8 +127,7 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     batch_tokens: int = argument(
         1000,
-        help="maximum number of tokens of sources and references in a batch, including padding "
-        "(released code)",
+        help="maximum tokens of sources and references per batch, padding included",
         at_least=1,
     )
     gamma: float = argument(
@@ -161,9 +138,7 @@ class MinimumRiskTraining(AnnealedArguments):
         below=1,
     )
     cost_scale: float = argument(
-        100.0,
-        help="factor by which the loss multiplies the costs (default: as in the released code)",
-        above=0,
+        100.0, help="factor of the costs in the loss (default: as released)", above=0
     )
     probability: str = argument(
         "sequence",
@@ -188,22 +163,13 @@ class MinimumRiskRunArguments(RunArguments):
 @dataclass(frozen=True, kw_only=True)
 class MinimumRiskRecipe:
     kind: str = argument(
-        "minimum_risk",
-        help="kind of training: minimum risk training of any encoder-decoder",
-        choices=("minimum_risk",),
+        "minimum_risk", help="kind of training: minimum risk", choices=("minimum_risk",)
     )
     start: str | None = argument(
-        None,
-        help="translation model to improve: directory or Hub repository that "
-        "AutoModelForSeq2SeqLM can load",
-        names="model",
+        None, help="translation model to improve: directory or Hub repository", names="model"
     )
-    from_code: str | None = argument(
-        None, help="source language code, for tokenizers that need one"
-    )
-    to_code: str | None = argument(
-        None, help="target language code, for models that write several languages"
-    )
+    from_code: str | None = argument(None, help="source language, for tokenizers that need one")
+    to_code: str | None = argument(None, help="target language, for models of several")
     prefix: str = argument(
         "", help="text to prepend to every source, such as 'translate German to English: ' for T5"
     )
@@ -230,16 +196,10 @@ class MinimumRiskRecipe:
         beams = candidates.beams
         needs_name = cost.metric in ("function", "evaluate")
         if beams is not None and beams < candidates.count:
-            raise must_be(
-                f"candidates.beams with candidates.count {candidates.count}",
-                beams,
-                f"at least {candidates.count}",
-            )
+            raise must_be("candidates.beams", beams, f"at least {candidates.count}")
         if candidates.count > MOST_BEAMS and candidates.search != "sample":
             raise must_be(
-                "candidates.count with candidates.search beam",
-                candidates.count,
-                f"at most {MOST_BEAMS:,}",
+                "candidates.count with search beam", candidates.count, f"at most {MOST_BEAMS:,}"
             )
         if beams is not None and candidates.search != "beam":
             raise must_be("candidates.beams with candidates.search sample", beams, "left out")

@@ -41,7 +41,7 @@ class Seq2SeqRun:
 
     Attributes:
         corpus: Corpus whose `sentences` are the tokenized texts that the model reads and writes.
-        templates: Template of each target, or None.
+        templates: Template of each target. None for models without templates.
         kept: Source and target of each training pair, as indices of `sentences`, (pairs, 2).
         held_out: Source and target of each held-out pair, as indices of `sentences`, (pairs, 2).
         start: Id of the token that the decoder begins with.
@@ -76,7 +76,6 @@ class Seq2SeqRun:
         return self._judged(model).score / 100
 
     def _judged(self, model: Any) -> Judged:
-        """Return cross-entropy in nats and number of target tokens of each held-out pair."""
         nats = nats_of_targets(
             model,
             self.corpus.sentences,
@@ -126,8 +125,7 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
     size, heads = given.hidden_size, given.heads or HEADS
     if size % heads or size % 2:
         raise RecipeError(
-            f"model.hidden_size with model.heads {heads} must be even and a multiple of {heads}, "
-            f"got {size}"
+            f"model.hidden_size must be even and a multiple of {heads} (model.heads), got {size}"
         )
     wide = given.feed_forward or FEED_FORWARD_FACTOR * size
     model_class, make_config = STOCK_CLASSES[given.kind]

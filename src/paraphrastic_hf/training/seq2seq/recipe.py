@@ -41,11 +41,9 @@ class AnnealedArguments(SmoothedArguments):
     )
     anneal_from: int | None = argument(
         None,
-        help=(
-            "first epoch, from 1, after which the learning rate is always multiplied by "
-            "training.anneal (thesis: 200, minimum risk 10). Default: only after epochs without "
-            "a new best score"
-        ),
+        help="first epoch, from 1, after which the learning rate is always multiplied by "
+        "training.anneal (thesis: 200, minimum risk 10). Default: only after epochs without "
+        "a new best score",
         at_least=1,
     )
     anneal_until: float = argument(

@@ -65,7 +65,7 @@ class Supervised:
         (work / "ready").touch()
 
     def _joined(self, tokenizer: TextTokenizer) -> TextTokenizer:
-        """Return the tokenizer of `start`, combined with a new one for each of `parts`."""
+        """Return the tokenizer of `start`, combined with a new tokenizer for each of `parts`."""
         parts = self.recipe.parts
         lines = list(self.task.lines(SPLITS[:1])) if parts else []
         made = [
@@ -102,10 +102,7 @@ class Supervised:
         if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
             return encoder
         if isinstance(encoder, MixedModel):
-            raise RecipeError(
-                f"The model given as start ({recipe.start}) is a mixture of encoders, to which "
-                "parts cannot be added. Remove parts"
-            )
+            raise RecipeError(f"start ({recipe.start}) is a mixture of encoders. Remove parts")
         made = [
             build_encoder(part.model, part_tokenizer, self.data_root)
             for part, part_tokenizer in zip(recipe.parts, tokenizer.parts[1:], strict=True)

@@ -52,19 +52,15 @@ class TaskArguments:
         help="corpus with train, validation and test splits, such as {name: sst, config: binary}"
     )
     scores: list[int] | None = argument(
-        None,
-        help="relatedness: lowest and highest score, integers (default: [1, 5], as in SICK)",
+        None, help="relatedness: lowest and highest score, integers (default: [1, 5], as in SICK)"
     )
     tags: str | None = argument(
-        None,
-        help="tagging: name of the tag column, such as penn_tags in the corpus ewt (default: tags)",
+        None, help="tagging: column of the tags, such as ewt's penn_tags (default: tags)"
     )
     held_out: float | None = argument(
         None,
-        help=(
-            "tagging: for a corpus with missing splits, share of the first split that replaces "
-            "each missing split, taken in order and cut at document boundaries (default: 0.1)"
-        ),
+        help="tagging: for a corpus with missing splits, share of the first split that replaces "
+        "each missing split, taken in order and cut at document boundaries (default: 0.1)",
         above=0,
         below=0.5,
     )
@@ -79,10 +75,8 @@ class TaskArguments:
     )
     max_length: int = argument(
         100,
-        help=(
-            "maximum number of tokens per text or, in tagging and parsing, per word (longer texts "
-            "or words are cut)"
-        ),
+        help="maximum number of tokens per text or, in tagging and parsing, per word (longer texts "
+        "or words are cut)",
         at_least=1,
     )
 
@@ -97,13 +91,9 @@ class HeadArguments:
         "parsing: number of units of each LSTM",
         at_least=0,
     )
-    dropout: float = argument(
-        0.0, help="dropout probability on the input of the head", at_least=0, below=1
-    )
+    dropout: float = argument(0.0, help="dropout on the input of the head", at_least=0, below=1)
     capital_feature: bool | None = argument(
-        None,
-        help="tagging, parsing: add a feature for words with a capital letter (thesis 3.7.3, "
-        "default: true)",
+        None, help="tagging, parsing: add a feature for capital letters (default: true)"
     )
     word_layer: str | None = argument(
         None,
@@ -133,10 +123,7 @@ class SupervisedTraining(OptimizationArguments):
         1e-3, help="learning rate at the end of warm-up (thesis: 0.05 with AdaGrad)", above=0
     )
     scramble: float = argument(
-        0.0,
-        help="probability of shuffling the tokens of an example (2017 paper, 4.3)",
-        at_least=0,
-        at_most=1,
+        0.0, help="probability of shuffling the tokens (2017 paper, 4.3)", at_least=0, at_most=1
     )
     freeze: str = argument(
         "none",
@@ -152,9 +139,7 @@ class SupervisedTraining(OptimizationArguments):
         "toward 0, or toward the initial values if `start` is set",
         at_least=0,
     )
-    lambda_s: float = argument(
-        0.0, help="weight of the L2 penalty on the parameters of the head", at_least=0
-    )
+    lambda_s: float = argument(0.0, help="weight of the L2 penalty on the head", at_least=0)
 
 
 @dataclass(frozen=True)
@@ -171,11 +156,7 @@ class SupervisedRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisedRecipe:
-    kind: str = argument(
-        "supervised",
-        help="kind of training: supervised, a predictor of scores or labels",
-        choices=("supervised",),
-    )
+    kind: str = argument("supervised", help="kind of training: supervised", choices=("supervised",))
     task: TaskArguments = argument(help="task and corpus")
     start: str | None = argument(
         None,
@@ -196,9 +177,7 @@ class SupervisedRecipe:
         help="new encoders, such as one of character n-grams. Their vectors are concatenated with "
         "the vectors of `start`",
     )
-    head: HeadArguments = argument(
-        HeadArguments(), help="layers on top of sentence or word vectors"
-    )
+    head: HeadArguments = argument(HeadArguments(), help="layers over sentence or word vectors")
     training: SupervisedTraining = argument(SupervisedTraining(), help="objective and optimization")
     run: SupervisedRunArguments = argument(
         SupervisedRunArguments(evaluate_every=1_000_000, checkpoint_every=1000),
@@ -226,9 +205,7 @@ class SupervisedRecipe:
                 "parts are added to the encoder given as start. Set start, or remove parts"
             )
         if task.dataset.split != "train":
-            raise must_be(
-                "task.dataset.split", task.dataset.split, "omitted, because all splits are used"
-            )
+            raise must_be("task.dataset.split", task.dataset.split, "omitted (all are used)")
         refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return

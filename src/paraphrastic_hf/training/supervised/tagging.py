@@ -166,7 +166,7 @@ def read_splits(
         found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
     if not found:
         raise DataError(
-            f"{name} has no split with tags. Set task.dataset to a corpus such as treebank"
+            f"{name} has no tagged split. Set task.dataset to a corpus such as treebank"
         )
     first = next(iter(found))
     made = [split for split in SPLITS if split == first or split not in found]

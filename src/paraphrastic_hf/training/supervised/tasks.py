@@ -48,7 +48,7 @@ class Examples(Protocol):
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Return the rows of an epoch in the order of its batches. `order` shuffles the rows."""
+        """Return the shuffled row indices `order` of an epoch, rearranged into batches."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
@@ -113,8 +113,6 @@ class TextExamples:
 
 
 class _TextTask:
-    """Base of tasks on one or two texts."""
-
     columns: tuple[str, ...]
     gold: str
 
@@ -135,10 +133,7 @@ class _TextTask:
                 )
         missing = [split for split in SPLITS if split not in known]
         if missing:
-            raise DataError(
-                f"{self.name} has no {' or '.join(missing)} split. Set task.dataset to another "
-                "corpus"
-            )
+            raise DataError(f"{self.name} has no {' or '.join(missing)} split. Change task.dataset")
         self.tables = {
             split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
         }
@@ -218,9 +213,7 @@ class Relatedness(_TextTask):
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
         pairs = read_own_pairs(path)
         if not pairs.scores:
-            raise DataError(
-                f"{path} has no column of scores. Each row must have two texts and a score"
-            )
+            raise DataError(f"{path} has no scores. Each row must have two texts and a score")
         for row in zip(pairs.first, pairs.second, pairs.scores, strict=True):
             yield dict(zip((*self.columns, self.gold), row, strict=True))
 
@@ -266,10 +259,7 @@ class SentenceClasses(_TextTask):
         for number, line in iterate_lines(path):
             row = line.split("\t")
             if len(row) != len(self.columns) + 1 or row[0] not in names:
-                raise DataError(
-                    f"{path}:{number} must be a label ({', '.join(names)}) and {len(self.columns)} "
-                    "texts, tab-separated"
-                )
+                raise DataError(f"{path}:{number} must be a label ({', '.join(names)}), then texts")
             texts = dict(zip(self.columns, row[1:], strict=True))
             yield {**texts, "label": names.index(row[0])}
 

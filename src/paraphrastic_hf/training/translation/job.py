@@ -101,7 +101,6 @@ class Translation(Seq2SeqRun):
         return Evaluation(self._bleu(model), {"held_out": -self.nats(model)})
 
     def _bleu(self, model: Any) -> float:
-        """Return the corpus BLEU of greedy translations of held-out pairs."""
         sentences, chosen = self.corpus.sentences, self.held_out[:TRANSLATED]
         sources, targets = (
             [sentences[number].tolist() for number in chosen[:, side]] for side in (0, 1)

@@ -73,8 +73,8 @@ def seq2seq_inputs(
 
     Args:
         sides: Indices of sources and targets, (pairs, 2).
-        templates: Token ids of each target's template (thesis, 6.3), or None. Then the last
-            sentences are the targets, in the order of the templates.
+        templates: Token ids of each target's template (thesis, 6.3). The last sentences are then
+            the targets, in the order of the templates. None for models without templates.
 
     Returns:
         Arguments of the model, and the tokens to predict, (tokens,). The argument

@@ -45,10 +45,7 @@ class TranslationData(ParallelArguments):
         at_least=0,
     )
     max_length: int = argument(
-        100,
-        help="maximum number of tokens per side. Longer pairs are left out",
-        at_least=1,
-        at_most=2**31 - 1,
+        100, help="maximum tokens per side of a pair to keep", at_least=1, at_most=2**31 - 1
     )
 
 
@@ -63,9 +60,7 @@ class TranslatorArguments:
     hidden_size: int = size_argument(256, help="number of dimensions of a hidden state")
     encoder_layers: int = argument(4, help="number of encoder layers", at_least=1, at_most=1000)
     decoder_layers: int = argument(3, help="number of decoder layers", at_least=1, at_most=1000)
-    dropout: float = argument(
-        0.2, help="dropout probability (not stated in the papers)", at_least=0, below=1
-    )
+    dropout: float = argument(0.2, help="dropout (not stated in the papers)", at_least=0, below=1)
     positions: int = argument(
         1024, help="maximum number of tokens that the model can read or write", at_least=2
     )
@@ -78,17 +73,13 @@ class TranslatorArguments:
         None, help="gated_conv: number of dimensions of a token vector (default: model.hidden_size)"
     )
     kernel_width: int | None = argument(
-        None,
-        help="gated_conv: width of the convolutions, an odd number of tokens (default: 3)",
-        at_least=1,
+        None, help="gated_conv: width of the convolutions in tokens, odd (default: 3)", at_least=1
     )
     heads: int | None = argument(
         None, help="marian: number of attention heads of a block (default: 4)", at_least=1
     )
     feed_forward: int | None = size_argument(
-        None,
-        help="marian: number of units of the feed-forward layer (default: 4 times "
-        "model.hidden_size)",
+        None, help="marian: feed-forward units (default: 4 times model.hidden_size)"
     )
 
 
@@ -105,9 +96,7 @@ class TranslationRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRecipe:
-    kind: str = argument(
-        "translation", help="kind of training: translation model", choices=("translation",)
-    )
+    kind: str = argument("translation", help="kind of training", choices=("translation",))
     data: TranslationData = argument(TranslationData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(
@@ -132,8 +121,4 @@ class TranslationRecipe:
         refuse_keys_of_others(self, OWNERS, "model.kind")
         check_chosen_by_score(training, self.data.held_out, run)
         if self.data.max_length > model.positions:
-            raise must_be(
-                f"data.max_length with model.positions {model.positions}",
-                self.data.max_length,
-                "at most model.positions",
-            )
+            raise must_be("data.max_length", self.data.max_length, "at most model.positions")
