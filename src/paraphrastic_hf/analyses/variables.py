@@ -38,7 +38,8 @@ def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, floa
             raise DataError(f"{path} has results of {record['suite']}. Give the file probing.json")
         if model is not None and not is_identified(model, record.get("settings", {})):
             raise DataError(
-                f"{path} is of another model, {record.get('model')}. Evaluate this one again"
+                f"{path} has the results of another model, {record.get('model')}. Run "
+                "`paraphrastic evaluate` again"
             )
         for row in record["rows"]:
             found.setdefault(row["group"], {})[row["name"]] = float(row["scores"]["accuracy"])

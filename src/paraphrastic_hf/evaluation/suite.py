@@ -68,7 +68,7 @@ class Suite:
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
     """Average a measure over the datasets of a group (default: all). NaN without datasets.
 
-    Datasets without the measure, such as `pearson`, do not count.
+    Datasets that lack the measure (for example `pearson`) are left out.
     """
     values = [row.scores[measure] for row in _with(rows, measure, group)]
     return float(np.mean(values)) if values else float("nan")

@@ -141,7 +141,8 @@ def system_table(results: Sequence[SystemScores]) -> str:
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
     """Yield tab-separated lines: segment number, then SimiLE and SIM of each system, -1 to 1.
 
-    Scores without references have a third column, the problem of the segment.
+    Scores without references have a third column per system: the problem that was found in the
+    segment, such as `empty`, or nothing.
     """
     names, columns = ["segment"], list[Iterable[str]]()
     for each in results:

@@ -68,9 +68,10 @@ class TrainingJob(Protocol):
     def __init__(self, recipe: Any, context: Context) -> None: ...
 
     def prepare(self, work: Path) -> None:
-        """Write the tokenizer and the tokenized text to `work`, the folder `corpus` last.
+        """Write the tokenizer and the tokenized text to the folder `work`.
 
-        Only the first process calls it, unless `corpus` is complete.
+        The subfolder `corpus` is written last. If it already exists, this method is not called.
+        Otherwise only the first process calls it.
         """
 
     def build(self, work: Path) -> ParaphrasticModel:

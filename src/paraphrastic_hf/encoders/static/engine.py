@@ -191,7 +191,7 @@ class StaticEncoder:
         *,
         normalize_embeddings: bool = False,
     ) -> None:
-        """Write the means of `encode` to `output`, for texts in Arrow's layout.
+        """Write the vectors that `encode` returns to `output`, for texts in Arrow's layout.
 
         Args:
             offsets: Start of each text in `utf8`, and the end of the last, (texts + 1,) int64.

@@ -76,7 +76,7 @@ class MGTConfig(LatentConfig):
             raise ValueError(
                 "has_language_variables=True requires reconstructs=True, because translations "
                 "only use the semantic variable. In a recipe, set model.language_variables to "
-                "false, or leave out model.reconstructs"
+                "false or model.reconstructs to true"
             )
         if self.has_language_variables and self.encoder_kind == "average":
             raise ValueError(

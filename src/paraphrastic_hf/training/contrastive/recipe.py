@@ -46,9 +46,9 @@ class ContrastiveTraining(OptimizationArguments):
     exclude: str = argument(
         "duplicates",
         help="sentences that are never negatives of each other. duplicates: equal sentences. "
-        "clusters: sentences that a chain of pairs connects. partners: also a sentence and any "
-        "partner of its duplicates. partners_and_lemmas: also sentences equal to the lemmas of a "
-        "partner (thesis 3.5.1)",
+        "clusters: sentences that a chain of pairs connects. partners: equal sentences, and "
+        "partners of equal sentences. partners_and_lemmas: as partners, and sentences equal to the "
+        "lemmas of a partner (thesis 3.5.1)",
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(

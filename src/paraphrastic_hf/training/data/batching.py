@@ -1,8 +1,8 @@
 """Batches with about the same number of tokens, grouped into optimizer steps.
 
 Transformers train better with many tokens per step (thesis, Figure 6), so a step may accumulate the
-gradients of several small batches. A step contains all lengths of the corpus, and each of its
-batches has similar lengths, to limit padding.
+gradients of several small batches. A step mixes short and long texts, but texts in one batch have
+similar lengths, to limit padding.
 """
 
 from __future__ import annotations

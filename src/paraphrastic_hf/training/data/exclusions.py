@@ -19,7 +19,9 @@ def exclusions(
     * `duplicates`: a group contains all sentences with equal ids.
     * `clusters`: a group contains all sentences that a chain of pairs connects.
     * `partners`: as `duplicates`. In addition, partners of a group's sentences are never negatives
-      of the group. Nor are sentences that equal the `lemmas` of a partner (thesis, 3.5.1).
+      of the group.
+    * `partners_and_lemmas`: as `partners`. In addition, sentences that equal the `lemmas` of a
+      partner are never negatives of the group (thesis, 3.5.1).
 
     Args:
         sentences: Token ids. Pair i consists of sentences 2i and 2i + 1.
@@ -27,8 +29,8 @@ def exclusions(
         lemmas: Token ids of each sentence's lemmas, for `partners_and_lemmas`.
 
     Returns:
-        The group of each sentence, (2N,) int64. For each group, the other groups that are never
-        negatives of it. None for `duplicates` and `clusters`.
+        The group of each sentence, (2N,) int64, and, for each group, the other groups that are
+        never negatives of it. For `duplicates` and `clusters` the second value is None.
     """
     keys = _keys(sentences)
     if exclude == "duplicates":

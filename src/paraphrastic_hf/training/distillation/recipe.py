@@ -37,8 +37,8 @@ class LearnedSentences(DataArguments):
 class TeacherArguments:
     model: str = argument(
         help="teacher: directory, packaged name or Hub name of any sentence-transformers model. "
-        "With engine python: module:name of a function from texts to vectors, or of a class with "
-        "the method encode and a constructor without arguments",
+        "For the engine `python`, module:name of a function that converts texts to vectors, or of "
+        "a class with a method `encode`",
         names="weights",
     )
     languages: list[str] = argument(

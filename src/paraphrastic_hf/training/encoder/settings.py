@@ -44,8 +44,8 @@ class TokenizerArguments:
     )
     character_coverage: float = argument(
         0.9995,
-        help="sentencepiece: share of the text's characters to cover (0.995, the value of "
-        "the at-scale release, drops digits here)",
+        help="sentencepiece: share of the text's characters to cover (released code: 0.995, which "
+        "leaves out some digits)",
         above=0,
         at_most=1,
     )

@@ -257,7 +257,7 @@ def refuse_keys_of_others(recipe: Any, owners: Mapping[str, Sequence[str]], of: 
 def check_place(source: Any, name: str) -> None:
     """Raise an error unless a source has either a path or a dataset, and no or two `columns`."""
     if source.columns is not None and len(source.columns) != 2:
-        raise must_be(f"data.sources: columns of {name}", source.columns, "two names")
+        raise must_be(f"columns of {name} in data.sources", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):
         found = "neither" if source.path is None else f"both ({source.path})"
         raise RecipeError(f"data.sources: each source must have a path or a dataset, got {found}")
@@ -268,7 +268,7 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     refuse_ignored(source, ignored)
     check_place(source, source.name)
     if source.languages is not None and len(source.languages) != 2:
-        raise must_be(f"data.sources: languages of {source.name}", source.languages, "two names")
+        raise must_be(f"languages of {source.name} in data.sources", source.languages, "two names")
     if not all(isinstance(name, str) and name.isidentifier() for name in source.beside):
         key = f"data.sources: the names in beside of {source.name}"
         raise must_be(key, list(source.beside), "made of letters, digits and underscores")

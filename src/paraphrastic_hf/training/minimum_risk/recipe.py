@@ -169,7 +169,7 @@ class MinimumRiskRecipe:
         None, help="translation model to improve: directory or Hub repository", names="model"
     )
     from_code: str | None = argument(None, help="source language, for tokenizers that need one")
-    to_code: str | None = argument(None, help="target language, for models of several")
+    to_code: str | None = argument(None, help="target language, for models that write several")
     prefix: str = argument(
         "", help="text to prepend to every source, such as 'translate German to English: ' for T5"
     )

@@ -205,7 +205,7 @@ class SupervisedRecipe:
                 "parts are added to the encoder given as start. Set start, or remove parts"
             )
         if task.dataset.split != "train":
-            raise must_be("task.dataset.split", task.dataset.split, "omitted (all are used)")
+            raise must_be("task.dataset.split", task.dataset.split, "omitted (all splits are used)")
         refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return
