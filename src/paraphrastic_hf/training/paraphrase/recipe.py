@@ -187,7 +187,7 @@ class ParaphraseRecipe:
     )
     tokenizer: TokenizerArguments = argument(
         PLAIN_TOKENIZER,
-        help="tokenizer of sentences (requires `tokenizer.marks: end`). Parses have a fixed tokenizer",
+        help="tokenizer of sentences (requires `tokenizer.marks: end`)",
     )
     model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
     training: AveragedArguments = argument(
