@@ -27,6 +27,7 @@ from paraphrastic_hf.syntax.treebank_words import treebank_words
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
+BATCH_SIZE = 256  # sentences
 MOST_SPANS = 200_000  # maximum number of spans in a batch of several sentences, with padding
 QUOTES = {"``": '"', "''": '"'}  # replaced in training too (`corpora/readers/syntax.py`)
 
@@ -52,7 +53,7 @@ class SentenceParser(SavedModel):
     layout = PARSER
     noun = "parser"
 
-    def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:
+    def parse(self, lines: Sequence[str], *, batch_size: int = BATCH_SIZE) -> list[ParsedLine]:
         """Parse every line into a constituency tree.
 
         A line is a sentence. It is split into words as in the Penn Treebank
@@ -76,7 +77,7 @@ class SentenceParser(SavedModel):
         return self.parse_words([treebank_words(line) for line in lines], batch_size=batch_size)
 
     def parse_words(
-        self, sentences: Sequence[Sequence[str]], *, batch_size: int = 64
+        self, sentences: Sequence[Sequence[str]], *, batch_size: int = BATCH_SIZE
     ) -> list[ParsedLine]:
         """Parse sentences that are already split into words.
 
@@ -102,7 +103,10 @@ class SentenceParser(SavedModel):
         fit = [number for number, words in enumerate(sentences) if 0 < len(words) <= longest]
         plain = [[QUOTES.get(word, word) for word in sentences[number]] for number in fit]
         trees = predict_trees(
-            self.model, Sentences.of(plain, self.tokenizer), batch_size=batch_size
+            self.model,
+            Sentences.of(plain, self.tokenizer),
+            [sentences[number] for number in fit],
+            batch_size=batch_size,
         )
         found = [
             ParsedLine.without_tree(words, TOO_LONG if words else EMPTY) for words in sentences
@@ -112,34 +116,33 @@ class SentenceParser(SavedModel):
             if tree.height > DEEPEST:
                 found[number] = ParsedLine.without_tree(words, FAILED)
             else:
-                found[number] = ParsedLine(words, with_words(tree, words))
+                found[number] = ParsedLine(words, tree)
         return found
 
 
-def with_words(tree: Tree, words: Sequence[str]) -> Tree:
-    """Return a copy of a tree with its words replaced, one word per leaf."""
-    left = iter(words)
+def predict_trees(
+    model: ParserModel,
+    corpus: Sentences,
+    words: Sequence[Sequence[str]],
+    *,
+    batch_size: int = BATCH_SIZE,
+) -> list[Tree]:
+    """Return the best tree of every sentence under a root, without dropout.
 
-    def walk(node: Tree) -> Tree:
-        if node.word is not None:
-            return Tree(node.label, word=next(left))
-        return Tree(node.label, tuple(walk(child) for child in node.children))
-
-    return walk(tree)
-
-
-def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64) -> list[Tree]:
-    """Return the best tree of every sentence under a root, without dropout."""
+    Args:
+        corpus: Sentences as the model reads them.
+        words: Words of the trees, one list per sentence.
+    """
     found: dict[int, Tree] = {}
     lengths = corpus.numbers.lengths(np.arange(len(corpus)))
     with evaluating(model), torch.inference_mode():
         for chosen in length_batches((lengths + 1) ** 2, batch_size, MOST_SPANS):
-            found.update(_parse(model, corpus, chosen, lengths))
+            found.update(_parse(model, corpus, words, chosen))
     return [found[number] for number in range(len(corpus))]
 
 
 def _parse(
-    model: ParserModel, corpus: Sentences, chosen: np.ndarray, lengths: np.ndarray
+    model: ParserModel, corpus: Sentences, words: Sequence[Sequence[str]], chosen: np.ndarray
 ) -> Iterator[tuple[int, Tree]]:
     arrays = corpus.batch(chosen, model.config.max_word_tokens)
     output = model(**tensors(arrays, model.device))
@@ -150,14 +153,13 @@ def _parse(
     splits, _ = best_splits(np.maximum(scores, 0))
     names, phrases = model.config.id2label, model.config.span_labels or []
     for row, number in enumerate(chosen):
-        size = int(lengths[number])
+        leaves = words[number]
         spans = [
             (start, end, phrases[labels[row, start, end]])
-            for start, end in bracketing(splits[row], size)
+            for start, end in bracketing(splits[row], len(leaves))
             if scores[row, start, end] > 0
         ]
-        words = [corpus.words[it] for it in corpus.numbers[number]]
-        yield int(number), tree_of_spans(words, [names[tag] for tag in tags[row][:size]], spans)
+        yield int(number), tree_of_spans(leaves, [names[tag] for tag in tags[row][: len(leaves)]], spans)
 
 
 def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,11 @@
 """Copies of packaged models for loaders that cannot read packed tables, in the cache folder.
 
-Copies are float16 and lossless: packed numbers have at most 8 binary digits, float16 has 11.
+Copies are float16. Those of int4 tables are lossless: packed numbers have at most 8 binary digits,
+float16 has 11.
+
+A packed parser has every matrix as int8 or int4 (`NAME.packed`). Its token table has only the rows
+that training changed (`NAME.rows` has their numbers). All other rows and the tokenizer are those of
+the packaged model that training started from (`base` in config.json).
 """
 
 from __future__ import annotations
@@ -20,7 +25,9 @@ from paraphrastic_hf.encoders.storage.packing import unpacked
 from paraphrastic_hf.io.download import cache_folder
 from paraphrastic_hf.io.files import (
     MODULES,
+    PARTS_FOLDER,
     STATIC_EMBEDDING,
+    TOKENIZER_FILES,
     WEIGHTS,
     content_hash,
     digest_of,
@@ -31,6 +38,7 @@ from paraphrastic_hf.io.files import (
     write_json,
 )
 
+EXPANDED = ("paraphrastic-averaging", "paraphrastic-parser")
 RECORD = "sha256"  # file with the hash of the copy next to it
 
 
@@ -40,16 +48,17 @@ def copies() -> Path:
 
 
 def expanded(folder: Path) -> Path:
-    """Return `folder`, or a copy in the cache if the model in `folder` is a packed average.
+    """Return `folder`, or a copy in the cache if it contains a packed average or a packed parser.
 
     Other packed models need this package in any case. Copies whose files were changed are replaced.
     """
     config = read_json(folder / "config.json")
-    if not config.get("packed") or config.get("model_type") != "paraphrastic-averaging":
+    if not config.get("packed") or config.get("model_type") not in EXPANDED:
         return folder
     # the hash of this code invalidates copies made by an earlier version
     version = content_hash(__file__)[:8]
-    place = copies() / f"{digest_of(folder, folder.iterdir())[:16]}-{version}"
+    originals = [folder, *(folder.parent / config[key] for key in ("base",) if key in config)]
+    place = copies() / "-".join([*(_digest(original)[:16] for original in originals), version])
     target = place / folder.name
     if _is_whole(target):
         return target
@@ -59,7 +68,7 @@ def expanded(folder: Path) -> Path:
             staged = Path(made) / place.name
             staged.mkdir()
             _write(folder, config, staged / folder.name)
-            write_bytes(staged / RECORD, _digest(staged / folder.name))
+            write_bytes(staged / RECORD, _digest(staged / folder.name).encode())
             with suppress(OSError):  # another process was first, or a damaged copy exists
                 os.replace(staged, place)
             if not _is_whole(target):
@@ -77,21 +86,47 @@ def expanded(folder: Path) -> Path:
 
 def _is_whole(copy: Path) -> bool:
     record = copy.parent / RECORD
-    return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
+    return copy.is_dir() and record.is_file() and _digest(copy).encode() == record.read_bytes()
 
 
-def _digest(copy: Path) -> bytes:
-    return digest_of(copy, copy.iterdir()).encode()
+def _digest(folder: Path) -> str:
+    return digest_of(folder, folder.rglob("*"))
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
-    copy.mkdir()
-    for path in folder.iterdir():
-        if path.is_file() and path.name != WEIGHTS:
-            shutil.copyfile(path, copy / path.name)
-    rows = unpacked(load_file(folder / WEIGHTS)["embedding.packed"]).astype(np.float16)
-    save_file({"embedding.weight": rows}, copy / WEIGHTS, {"format": "pt"})
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(WEIGHTS))
+    base = config.pop("base", None)
+    if base is None:
+        tensors = {"embedding.weight": _float16(load_file(folder / WEIGHTS)["embedding.packed"])}
+        module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
+        write_json(copy / MODULES, [module])
+    else:
+        tensors = _parser_tensors(load_file(folder / WEIGHTS), load_file(folder.parent / base / WEIGHTS))
+        tokenizer = copy / PARTS_FOLDER / "0"
+        tokenizer.mkdir()
+        for name in TOKENIZER_FILES:
+            if (folder.parent / base / name).is_file():
+                shutil.copyfile(folder.parent / base / name, tokenizer / name)
+    save_file(tensors, copy / WEIGHTS, {"format": "pt"})
     open_to_readers(copy / WEIGHTS)
     write_json(copy / "config.json", {**config, "packed": False})
-    module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
-    write_json(copy / MODULES, [module])
+
+
+def _parser_tensors(
+    tensors: dict[str, np.ndarray], base: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    found = {}
+    for name, tensor in tensors.items():
+        stem, _, kind = name.rpartition(".")
+        if kind == "rows":
+            found[stem] = _float16(base["embedding.packed"])
+            found[stem][tensor] = _float16(tensors[f"{stem}.packed"])
+        elif kind != "packed":
+            found[name] = tensor
+        elif f"{stem}.rows" not in tensors:
+            found[stem] = _float16(tensor)
+    return found
+
+
+def _float16(numbers: np.ndarray) -> np.ndarray:
+    return unpacked(numbers).astype(np.float16)
