@@ -8,7 +8,9 @@ without a label scores 0 and is removed from the binary tree afterwards.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from typing import Self, Unpack
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ import torch
 from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.encoders.saved import SavedModel
 from paraphrastic_hf.encoders.storage.directory import PARSER
+from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER, HubOptions, as_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.models.supervised.parser import ParserModel
@@ -43,8 +46,8 @@ class SentenceParser(SavedModel):
         ModelError: The sizes of model and tokenizer differ.
 
     Example:
-        >>> parser = SentenceParser.from_pretrained("runs/parser")  # doctest: +SKIP
-        >>> print(parser.parse(["She drove home."])[0].tree)  # doctest: +SKIP
+        >>> parser = SentenceParser.from_pretrained()
+        >>> print(parser.parse(["She drove home."])[0].tree)
         (ROOT (S (NP (PRP She)) (VP (VBD drove) (ADVP (RB home))) (. .)))
     """
 
@@ -52,6 +55,31 @@ class SentenceParser(SavedModel):
     tokenizer: TextTokenizer
     layout = PARSER
     noun = "parser"
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike[str] = DEFAULT_PARSER,
+        *,
+        device: str | torch.device | None = None,
+        **hub: Unpack[HubOptions],
+    ) -> Self:
+        """Load the packaged parser, a model directory or a Hub repository.
+
+        The packaged parser is unpacked to the cache first (`packaged_model`).
+
+        Args:
+            name: `parser`, a directory written by `paraphrastic train`, or a Hub repository.
+            device: Device to compute on. None means a GPU if available.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
+
+        Raises:
+            ModelError: If the model does not exist, is damaged, or is of another kind.
+            OSError: If the cache is not writable.
+            TypeError: If an option is unknown.
+            ValueError: If the device is not available.
+        """
+        return super().from_pretrained(as_directory(name), device=device, **hub)
 
     def parse(self, lines: Sequence[str], *, batch_size: int = BATCH_SIZE) -> list[ParsedLine]:
         """Parse every line into a constituency tree.
@@ -159,7 +187,10 @@ def _parse(
             for start, end in bracketing(splits[row], len(leaves))
             if scores[row, start, end] > 0
         ]
-        yield int(number), tree_of_spans(leaves, [names[tag] for tag in tags[row][: len(leaves)]], spans)
+        yield (
+            int(number),
+            tree_of_spans(leaves, [names[tag] for tag in tags[row][: len(leaves)]], spans),
+        )
 
 
 def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.encoders.storage.packing import unpacked
 from paraphrastic_hf.io.download import cache_folder
 from paraphrastic_hf.io.files import (
@@ -57,7 +58,7 @@ def expanded(folder: Path) -> Path:
         return folder
     # the hash of this code invalidates copies made by an earlier version
     version = content_hash(__file__)[:8]
-    originals = [folder, *(folder.parent / config[key] for key in ("base",) if key in config)]
+    originals = [folder, packaged_folder(config["base"])] if "base" in config else [folder]
     place = copies() / "-".join([*(_digest(original)[:16] for original in originals), version])
     target = place / folder.name
     if _is_whole(target):
@@ -95,36 +96,37 @@ def _digest(folder: Path) -> str:
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(WEIGHTS))
-    base = config.pop("base", None)
-    if base is None:
-        tensors = {"embedding.weight": _float16(load_file(folder / WEIGHTS)["embedding.packed"])}
+    tensors = load_file(folder / WEIGHTS)
+    if "base" in config:
+        base = packaged_folder(config["base"])
+        tensors = _parser_tensors(tensors, load_file(base / WEIGHTS)["embedding.packed"])
+        for name in TOKENIZER_FILES:
+            if (base / name).is_file():
+                shutil.copyfile(base / name, copy / PARTS_FOLDER / "0" / name)
+    else:
+        tensors = {"embedding.weight": _float16(tensors["embedding.packed"])}
         module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
         write_json(copy / MODULES, [module])
-    else:
-        tensors = _parser_tensors(load_file(folder / WEIGHTS), load_file(folder.parent / base / WEIGHTS))
-        tokenizer = copy / PARTS_FOLDER / "0"
-        tokenizer.mkdir()
-        for name in TOKENIZER_FILES:
-            if (folder.parent / base / name).is_file():
-                shutil.copyfile(folder.parent / base / name, tokenizer / name)
     save_file(tensors, copy / WEIGHTS, {"format": "pt"})
     open_to_readers(copy / WEIGHTS)
-    write_json(copy / "config.json", {**config, "packed": False})
+    kept = {key: value for key, value in config.items() if key != "base"}
+    write_json(copy / "config.json", {**kept, "packed": False})
 
 
-def _parser_tensors(
-    tensors: dict[str, np.ndarray], base: dict[str, np.ndarray]
-) -> dict[str, np.ndarray]:
+def _parser_tensors(tensors: dict[str, np.ndarray], base: np.ndarray) -> dict[str, np.ndarray]:
+    """Unpack a parser. `base` is the packed table of the model that training started from."""
     found = {}
     for name, tensor in tensors.items():
         stem, _, kind = name.rpartition(".")
-        if kind == "rows":
-            found[stem] = _float16(base["embedding.packed"])
-            found[stem][tensor] = _float16(tensors[f"{stem}.packed"])
-        elif kind != "packed":
-            found[name] = tensor
-        elif f"{stem}.rows" not in tensors:
+        if kind == "packed":
             found[stem] = _float16(tensor)
+        elif kind != "rows":
+            found[name] = tensor
+    for name in (name for name in tensors if name.endswith(".rows")):
+        stem = name.removesuffix(".rows")
+        table = _float16(base)
+        table[tensors[name]] = found[stem]
+        found[stem] = table
     return found
 
 
