@@ -95,7 +95,11 @@ def _digest(folder: Path) -> str:
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
-    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(WEIGHTS))
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name != WEIGHTS:
+            target = copy / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
     tensors = load_file(folder / WEIGHTS)
     if "base" in config:
         base = packaged_folder(config["base"])
