@@ -11,14 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.numpy import load_file
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoModelForTokenClassification, AutoTokenizer
 
-from paraphrastic_hf import SentenceEncoder, packaged_model
+from paraphrastic_hf import SentenceEncoder, SentenceParser, load_dataset, packaged_model
 from paraphrastic_hf.corpora.readers.sts_files import read_stsb
+from paraphrastic_hf.corpora.readers.syntax import parsed_sentences
+from paraphrastic_hf.encoders.storage.directory import load_model
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
+from paraphrastic_hf.encoders.storage.packing import unpacked
+from paraphrastic_hf.evaluation.measures.bracketing import count_brackets
 from paraphrastic_hf.evaluation.measures.similarity import score_suite
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.text.load import load_tokenizer
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
 NAMES = ["english", "english-window", "multilingual", "tiny"]
@@ -120,6 +127,40 @@ def test_a_prefix_of_the_dimensions_scores_well(name: str) -> None:
     prefix = SentenceTransformer(str(packaged_model(name)), device="cpu", truncate_dim=128)
     scores = [score_suite(model.encode, [pairs]).datasets[0].pearson for model in (whole, prefix)]
     assert scores[1] > scores[0] - 5
+
+
+def test_the_packaged_parser_parses() -> None:
+    (found,) = SentenceParser.from_pretrained().parse(["She drove home."])
+    assert str(found.tree) == "(ROOT (S (NP (PRP She)) (VP (VBD drove) (ADVP (RB home))) (. .)))"
+    size = sum(path.stat().st_size for path in packaged_folder("parser").rglob("*"))
+    assert size < 10e6
+
+
+def test_rows_that_training_did_not_change_are_those_of_english() -> None:
+    table = SentenceParser.from_pretrained().model.tables()[0].weight.detach().numpy()
+    english = load_model(packaged_folder()).get_input_embeddings().weight.detach().numpy()
+    stored = load_file(packaged_folder("parser") / "model.safetensors")
+    name = "encoder.parts.0.embedding.weight"
+    rows = stored[f"{name}.rows"]
+    np.testing.assert_array_equal(np.delete(table, rows, 0), np.delete(english, rows, 0))
+    np.testing.assert_array_equal(table[rows], unpacked(stored[f"{name}.packed"]))
+
+
+def test_transformers_loads_the_packaged_parser() -> None:
+    folder = packaged_model("parser")
+    model = AutoModelForTokenClassification.from_pretrained(folder, dtype=torch.float32)
+    parser = SentenceParser.from_pretrained()
+    assert SentenceParser(model, load_tokenizer(folder)).parse(TEXTS) == parser.parse(TEXTS)
+
+
+@needs_data
+@pytest.mark.slow
+def test_packing_the_parser_costs_a_tenth_of_a_point_at_most() -> None:
+    rows = load_dataset("gum", split="test", streaming=True, data_dir=Path(str(DATA)) / "eval")
+    gold = parsed_sentences(rows, "gum test")
+    found = SentenceParser.from_pretrained().parse_words([tree.words() for tree in gold])
+    run = json.loads((packaged_folder("parser") / "run.json").read_text(encoding="utf-8"))
+    assert count_brackets([each.tree for each in found], gold).f1 > run["test"]["f1"] - 0.1
 
 
 def test_capitals_matter_only_in_turkish() -> None:

@@ -30,6 +30,16 @@ def test_every_line_keeps_its_place(model: str, tmp_path: Path, run: Run) -> Non
     assert "1 too long" in said
 
 
+def test_without_a_model_the_packaged_parser_parses(tmp_path: Path, run: Run) -> None:
+    lines, pairs = tmp_path / "lines.txt", tmp_path / "pairs.tsv"
+    lines.write_text("She drove home.\n", encoding="utf-8")
+    assert run("parse", lines, "--template").out == "(ROOT (S (NP) (VP) (.)))\n"
+    pairs.write_text("She drove home.\tDid she drive?\n", encoding="utf-8")
+    assert len(run("parse", "--pairs", pairs).out.splitlines()) == 1
+    run("parse", status=2)
+    run("parse", tmp_path / "missing.txt", status=2)
+
+
 def test_templates_are_the_top_of_the_trees(model: str, tmp_path: Path, run: Run) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("She drove.\n", encoding="utf-8")

@@ -21,7 +21,7 @@ examples (paths that your shell reads):
 The script completes commands, options, choices, recipes and their keys, suites, corpora, packaged
 models and files. Write it again after each update of the package."""
 NO_PACKAGED_MODEL = (  # commands that take no packaged model
-    *("card", "predict", "perplexity", "parse"),
+    *("card", "predict", "perplexity"),
     *("translate", "reconstruct", "transfer", "paraphrase"),
 )
 Completion = dict[str, str | dict[str, str]]  # completion function of an argument, by shell
@@ -90,9 +90,10 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
         return tuple(SOURCES)
     is_model = action.dest in ("model", "models", "first", "second")
     if is_model and not set(path) & set(NO_PACKAGED_MODEL):
-        from paraphrastic_hf.encoders.storage.locate import known_models
+        from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER, known_models
 
-        return tuple(known_models())
+        parses = "parse" in path
+        return tuple(name for name in known_models() if (name == DEFAULT_PARSER) == parses)
     return ()
 
 

@@ -14,7 +14,11 @@ from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, open_ou
 from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
-from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
+from paraphrastic_hf.encoders.storage.locate import (
+    DEFAULT_PARAPHRASER,
+    check_model_kind,
+    check_model_name,
+)
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
 from paraphrastic_hf.io.blocks import read_blocks
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
 LINES_AT_A_TIME = 64
-PARAPHRASER, FREQUENT, BEST = "paraphraser", 20, 3
+FREQUENT, BEST = 20, 3
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
 EPILOG = """\
@@ -52,10 +56,9 @@ def configure(parser: Parser) -> None:
         "model",
         "paraphraser: model directory of a recipe of kind paraphrase, or Hub repository (default: "
         "the packaged one, for English)",
-        default=PARAPHRASER,
         nargs="?",
     )
-    parser.option("file", TEXTS)
+    parser.option("file", TEXTS, nargs="?")
     parser.option(
         "--template TREE",
         'template in brackets, such as "(ROOT (S (NP) (VP) (.)))", or a whole parse. May be '
@@ -96,6 +99,11 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
+    if arguments.file is None:  # the only argument is the file
+        arguments.model, arguments.file = None, arguments.model
+    if arguments.file is None:
+        raise DataError("Pass a file with one sentence per line, or -")
+    arguments.model = arguments.model or DEFAULT_PARAPHRASER
     config = check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
         raise DataError("--trees and --parser cannot be used together. Leave one out")

@@ -1,4 +1,4 @@
-"""`paraphrastic parse MODEL FILE`."""
+"""`paraphrastic parse [MODEL] FILE`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paraphrastic_hf.cli.shared.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_kind
+from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER, check_model_kind
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input
 from paraphrastic_hf.io.files import tsv_line
@@ -30,12 +30,18 @@ A pair with such a sentence is left out. Standard error shows their number.
 Sentences are tokenized as in the Penn Treebank. Tokenized text stays unchanged.
 
 examples:
-  echo 'She drove home.' | paraphrastic parse runs/parser -
+  echo 'She drove home.' | paraphrastic parse -
+  paraphrastic parse lines.txt --template
   paraphrastic parse runs/parser --pairs pairs.tsv --output parsed.tsv"""
 
 
 def configure(parser: Parser) -> None:
-    parser.option("model", "parser: model directory of `paraphrastic train`, or Hub repository")
+    parser.option(
+        "model",
+        "parser: model directory of `paraphrastic train`, or Hub repository (default: the "
+        "packaged parser)",
+        nargs="?",
+    )
     parser.option("file", "file with one sentence per line (also .gz, .xz, .bz2), or -", nargs="?")
     parser.option(
         "--pairs FILE",
@@ -50,6 +56,9 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
+    if arguments.file is None and arguments.pairs is None:  # the only argument is the file
+        arguments.model, arguments.file = None, arguments.model
+    arguments.model = arguments.model or DEFAULT_PARSER
     if (arguments.file is None) == (arguments.pairs is None):
         raise DataError("Pass either a file of lines or --pairs FILE")
     if arguments.pairs is None and arguments.keep_same:

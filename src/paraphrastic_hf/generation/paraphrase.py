@@ -17,7 +17,12 @@ from typing import Any, Unpack
 import torch
 
 from paraphrastic_hf.encoders.push import HubMixin
-from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
+from paraphrastic_hf.encoders.storage.locate import (
+    DEFAULT_PARAPHRASER,
+    HubOptions,
+    check_hub_options,
+    local_directory,
+)
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.generation.paraphrase_filter import (
     Paraphrase,
@@ -48,7 +53,6 @@ logger = logging.getLogger(__name__)
 Parser = Callable[[Sequence[str]], Sequence[Tree | ParsedLine | None]]
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
-PARAPHRASER = "paraphraser"  # packaged model
 FREQUENT = 20  # templates of `best` (thesis, 6.3.3)
 ADDED = frozenset(("(CC", "(ADVP", "(INTJ"))  # labels of phrases that a paraphrase adds
 
@@ -97,7 +101,7 @@ class SyntacticParaphraser(HubMixin):
     @classmethod
     def from_pretrained(
         cls,
-        name: str | os.PathLike[str] = PARAPHRASER,
+        name: str | os.PathLike[str] = DEFAULT_PARAPHRASER,
         *,
         generator: str | os.PathLike[str] | None = None,
         parser: Parser | LineParser | str | os.PathLike[str] | None = None,

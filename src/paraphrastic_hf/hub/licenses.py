@@ -126,9 +126,10 @@ def _all_sources(
 
 def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
     """Return the sources in a recipe, each with its name in the corpus registry or None."""
-    task = (trained.recipe.get("task") or {}).get("dataset")
+    task = trained.recipe.get("task") or {}
+    of_task = filter(None, [task.get("dataset"), *(task.get("extra_corpora") or ())])
     found: list[tuple[str, str | None]] = []
-    for source in [*trained.sources, *([{"dataset": task}] if task else [])]:
+    for source in [*trained.sources, *({"dataset": dataset} for dataset in of_task)]:
         dataset = source.get("dataset")
         if dataset:
             found.append((dataset_title(dataset), dataset["name"]))
@@ -162,7 +163,7 @@ def _identical_packaged(trained: TrainedModel) -> SourceLicense | None:
     for name in packaged_names():
         other = TrainedModel.read(packaged_folder(name))
         sizes = ("vocab_size", "hidden_size")
-        if all(trained.config[size] == other.config[size] for size in sizes) and weights_hash(
+        if all(trained.config[size] == other.config.get(size) for size in sizes) and weights_hash(
             load_encoder(trained.directory)
         ) == weights_hash(load_encoder(other.directory)):
             return _packaged(name)

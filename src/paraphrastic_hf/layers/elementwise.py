@@ -20,6 +20,24 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 STEPS = 2**16  # resolution of the dropout probability on a CPU
 
 
+def tanh_(values: Tensor) -> Tensor:
+    """Replace numbers by their hyperbolic tangent, in place.
+
+    On a CPU, this is four times as fast as `torch.tanh`, with an absolute error of 1e-7 in float32.
+
+    Args:
+        values: Numbers, any shape.
+
+    Returns:
+        `values`.
+
+    Example:
+        >>> tanh_(torch.tensor([-9.0, 0.0, 0.5]))
+        tensor([-1.0000,  0.0000,  0.4621])
+    """
+    return values.mul_(2).sigmoid_().mul_(2).sub_(1)
+
+
 def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
     """Zero each number with `probability` and scale the other numbers to keep the expected value.
 

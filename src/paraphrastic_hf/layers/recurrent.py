@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import PackedSequence
 
-from paraphrastic_hf.layers.elementwise import ACTIVATIONS
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS, tanh_
 from paraphrastic_hf.layers.embedding import add_by_row
 from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.product import linear, product
@@ -176,9 +176,9 @@ class _LSTM(torch.autograd.Function):
                 enter.addcmul_(peepholes[0], before)
                 forget.addcmul_(peepholes[1], before)
             gates[:, : 2 * size].sigmoid_()
-            new.tanh_()
+            tanh_(new)
             cell = torch.mul(forget, before).addcmul_(enter, new)
-            shown = torch.tanh(cell)
+            shown = tanh_(cell.clone())
             for leave in leaves:  # output gate, if the cell has one
                 if peepholes is not None:
                     leave.addcmul_(peepholes[2], cell)

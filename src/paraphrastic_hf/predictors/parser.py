@@ -8,7 +8,9 @@ without a label scores 0 and is removed from the binary tree afterwards.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from typing import Self, Unpack
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ import torch
 from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.encoders.saved import SavedModel
 from paraphrastic_hf.encoders.storage.directory import PARSER
+from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER, HubOptions, as_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.models.supervised.parser import ParserModel
@@ -27,6 +30,7 @@ from paraphrastic_hf.syntax.treebank_words import treebank_words
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
+BATCH_SIZE = 256  # sentences
 MOST_SPANS = 200_000  # maximum number of spans in a batch of several sentences, with padding
 QUOTES = {"``": '"', "''": '"'}  # replaced in training too (`corpora/readers/syntax.py`)
 
@@ -42,8 +46,8 @@ class SentenceParser(SavedModel):
         ModelError: The sizes of model and tokenizer differ.
 
     Example:
-        >>> parser = SentenceParser.from_pretrained("runs/parser")  # doctest: +SKIP
-        >>> print(parser.parse(["She drove home."])[0].tree)  # doctest: +SKIP
+        >>> parser = SentenceParser.from_pretrained()
+        >>> print(parser.parse(["She drove home."])[0].tree)
         (ROOT (S (NP (PRP She)) (VP (VBD drove) (ADVP (RB home))) (. .)))
     """
 
@@ -52,7 +56,32 @@ class SentenceParser(SavedModel):
     layout = PARSER
     noun = "parser"
 
-    def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike[str] = DEFAULT_PARSER,
+        *,
+        device: str | torch.device | None = None,
+        **hub: Unpack[HubOptions],
+    ) -> Self:
+        """Load the packaged parser, a model directory or a Hub repository.
+
+        The packaged parser is unpacked to the cache first (`packaged_model`).
+
+        Args:
+            name: `parser`, a directory written by `paraphrastic train`, or a Hub repository.
+            device: Device to compute on. None means a GPU if available.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
+
+        Raises:
+            ModelError: If the model does not exist, is damaged, or is of another kind.
+            OSError: If the cache is not writable.
+            TypeError: If an option is unknown.
+            ValueError: If the device is not available.
+        """
+        return super().from_pretrained(as_directory(name), device=device, **hub)
+
+    def parse(self, lines: Sequence[str], *, batch_size: int = BATCH_SIZE) -> list[ParsedLine]:
         """Parse every line into a constituency tree.
 
         A line is a sentence. It is split into words as in the Penn Treebank
@@ -76,7 +105,7 @@ class SentenceParser(SavedModel):
         return self.parse_words([treebank_words(line) for line in lines], batch_size=batch_size)
 
     def parse_words(
-        self, sentences: Sequence[Sequence[str]], *, batch_size: int = 64
+        self, sentences: Sequence[Sequence[str]], *, batch_size: int = BATCH_SIZE
     ) -> list[ParsedLine]:
         """Parse sentences that are already split into words.
 
@@ -101,7 +130,10 @@ class SentenceParser(SavedModel):
         fit = [number for number, words in enumerate(sentences) if 0 < len(words) <= longest]
         plain = [[QUOTES.get(word, word) for word in sentences[number]] for number in fit]
         trees = predict_trees(
-            self.model, Sentences.of(plain, self.tokenizer), batch_size=batch_size
+            self.model,
+            Sentences.of(plain, self.tokenizer),
+            [sentences[number] for number in fit],
+            batch_size=batch_size,
         )
         found = [
             ParsedLine.without_tree(words, TOO_LONG if words else EMPTY) for words in sentences
@@ -111,34 +143,33 @@ class SentenceParser(SavedModel):
             if tree.height > DEEPEST:
                 found[number] = ParsedLine.without_tree(words, FAILED)
             else:
-                found[number] = ParsedLine(words, with_words(tree, words))
+                found[number] = ParsedLine(words, tree)
         return found
 
 
-def with_words(tree: Tree, words: Sequence[str]) -> Tree:
-    """Return a copy of a tree with its words replaced, one word per leaf."""
-    left = iter(words)
+def predict_trees(
+    model: ParserModel,
+    corpus: Sentences,
+    words: Sequence[Sequence[str]],
+    *,
+    batch_size: int = BATCH_SIZE,
+) -> list[Tree]:
+    """Return the best tree of every sentence under a root, without dropout.
 
-    def walk(node: Tree) -> Tree:
-        if node.word is not None:
-            return Tree(node.label, word=next(left))
-        return Tree(node.label, tuple(walk(child) for child in node.children))
-
-    return walk(tree)
-
-
-def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64) -> list[Tree]:
-    """Return the best tree of every sentence under a root, without dropout."""
+    Args:
+        corpus: Sentences as the model reads them.
+        words: Words of the trees, one list per sentence.
+    """
     found: dict[int, Tree] = {}
     lengths = corpus.numbers.lengths(np.arange(len(corpus)))
     with evaluating(model), torch.inference_mode():
         for chosen in length_batches((lengths + 1) ** 2, batch_size, MOST_SPANS):
-            found.update(_parse(model, corpus, chosen, lengths))
+            found.update(_parse(model, corpus, words, chosen))
     return [found[number] for number in range(len(corpus))]
 
 
 def _parse(
-    model: ParserModel, corpus: Sentences, chosen: np.ndarray, lengths: np.ndarray
+    model: ParserModel, corpus: Sentences, words: Sequence[Sequence[str]], chosen: np.ndarray
 ) -> Iterator[tuple[int, Tree]]:
     arrays = corpus.batch(chosen, model.config.max_word_tokens)
     output = model(**tensors(arrays, model.device))
@@ -149,14 +180,16 @@ def _parse(
     splits, _ = best_splits(np.maximum(scores, 0))
     names, phrases = model.config.id2label, model.config.span_labels or []
     for row, number in enumerate(chosen):
-        size = int(lengths[number])
+        leaves = words[number]
         spans = [
             (start, end, phrases[labels[row, start, end]])
-            for start, end in bracketing(splits[row], size)
+            for start, end in bracketing(splits[row], len(leaves))
             if scores[row, start, end] > 0
         ]
-        words = [corpus.words[it] for it in corpus.numbers[number]]
-        yield int(number), tree_of_spans(words, [names[tag] for tag in tags[row][:size]], spans)
+        yield (
+            int(number),
+            tree_of_spans(leaves, [names[tag] for tag in tags[row][: len(leaves)]], spans),
+        )
 
 
 def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -101,6 +102,17 @@ def test_extra_corpora_are_added_to_training(data: Path, tmp_path: Path) -> None
     }
     assert str(problem.trees["train"][-1]) == '(ROOT (INTJ (UH Oh) (`` ")))'
     assert problem.labels == ["INTJ", "NP", "PP", "S", "VP"]
+
+
+def test_open_texts_alone_are_used_for_training(data: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(data, root)
+    (root / "gum" / "const" / "GUM_fiction_sea.ptb").write_text("(ROOT (NP (NN sea)))\n")
+    sizes = {}
+    for name in ("default", "open"):
+        recipe = recipe_of(tmp_path, "--task.dataset.config", name)
+        sizes[name] = [len(trees) for trees in Parsing(recipe, root).trees.values()]
+    assert sizes == {"default": [121, 20, 20], "open": [120, 20, 20]}
 
 
 def test_batches_have_sentences_of_similar_length(data: Path, tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ GUM_TEST = """
     reddit_monsters speech_austria speech_newzealand textbook_chemistry textbook_union
     vlog_london vlog_studying voyage_oakland voyage_vavau whow_cactus whow_mice"""
 
+# genres with texts under CC BY or CC BY-SA, from its LICENSE.txt
+GUM_OPEN = ("academic", "bio", "court", "interview", "news", "voyage")
+
 
 class TreeCorpus(Corpus):
     """Base of treebanks in bracketed format. The leaves give the tokens and tags."""
@@ -63,7 +66,10 @@ class Treebank(TreeCorpus):
 
 
 class Gum(TreeCorpus):
-    """GUM's constituency trees. The split `gentle` has genres that the training split lacks."""
+    """GUM's constituency trees. The split `gentle` has genres that the training split lacks.
+
+    In the configuration `open`, the training split has only texts under CC BY and CC BY-SA.
+    """
 
     NAME = "gum"
     PATTERN = "**/const/*.ptb"
@@ -74,7 +80,10 @@ class Gum(TreeCorpus):
         name = document.removeprefix("GUM_")
         if name in GUM_TEST.split():
             return "test"
-        return "validation" if name in GUM_VALIDATION.split() else "train"
+        if name in GUM_VALIDATION.split():
+            return "validation"
+        is_left_out = self.config.name == "open" and not name.startswith(GUM_OPEN)
+        return "left out" if is_left_out else "train"
 
 
 class Ewt(Corpus):

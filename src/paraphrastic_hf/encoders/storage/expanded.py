@@ -1,6 +1,12 @@
 """Copies of packaged models for loaders that cannot read packed tables, in the cache folder.
 
-Copies are float16 and lossless: packed numbers have at most 8 binary digits, float16 has 11.
+Copies are float16. Those of int4 tables are lossless: packed numbers have at most 8 binary digits,
+float16 has 11.
+
+A packed parser or paraphraser has every matrix as int8 or int4 (`NAME.packed`). The token table of
+the parser has only the rows that training changed (`NAME.rows` has their numbers). All other rows
+and the tokenizer are those of the packaged model that training started from (`base` in
+config.json).
 """
 
 from __future__ import annotations
@@ -16,11 +22,14 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.encoders.storage.packing import unpacked
 from paraphrastic_hf.io.download import cache_folder
 from paraphrastic_hf.io.files import (
     MODULES,
+    PARTS_FOLDER,
     STATIC_EMBEDDING,
+    TOKENIZER_FILES,
     WEIGHTS,
     content_hash,
     digest_of,
@@ -31,6 +40,7 @@ from paraphrastic_hf.io.files import (
     write_json,
 )
 
+EXPANDED = ("paraphrastic-averaging", "paraphrastic-parser", "paraphrastic-ssru")
 RECORD = "sha256"  # file with the hash of the copy next to it
 
 
@@ -40,16 +50,17 @@ def copies() -> Path:
 
 
 def expanded(folder: Path) -> Path:
-    """Return `folder`, or a copy in the cache if the model in `folder` is a packed average.
+    """Return `folder`, or a copy in the cache if it contains a packed average or a packed parser.
 
     Other packed models need this package in any case. Copies whose files were changed are replaced.
     """
     config = read_json(folder / "config.json")
-    if not config.get("packed") or config.get("model_type") != "paraphrastic-averaging":
+    if not config.get("packed") or config.get("model_type") not in EXPANDED:
         return folder
     # the hash of this code invalidates copies made by an earlier version
     version = content_hash(__file__)[:8]
-    place = copies() / f"{digest_of(folder, folder.iterdir())[:16]}-{version}"
+    originals = [folder, packaged_folder(config["base"])] if "base" in config else [folder]
+    place = copies() / "-".join([*(_digest(original)[:16] for original in originals), version])
     target = place / folder.name
     if _is_whole(target):
         return target
@@ -59,7 +70,7 @@ def expanded(folder: Path) -> Path:
             staged = Path(made) / place.name
             staged.mkdir()
             _write(folder, config, staged / folder.name)
-            write_bytes(staged / RECORD, _digest(staged / folder.name))
+            write_bytes(staged / RECORD, _digest(staged / folder.name).encode())
             with suppress(OSError):  # another process was first, or a damaged copy exists
                 os.replace(staged, place)
             if not _is_whole(target):
@@ -77,21 +88,53 @@ def expanded(folder: Path) -> Path:
 
 def _is_whole(copy: Path) -> bool:
     record = copy.parent / RECORD
-    return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
+    return copy.is_dir() and record.is_file() and _digest(copy).encode() == record.read_bytes()
 
 
-def _digest(copy: Path) -> bytes:
-    return digest_of(copy, copy.iterdir()).encode()
+def _digest(folder: Path) -> str:
+    return digest_of(folder, folder.rglob("*"))
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
-    copy.mkdir()
-    for path in folder.iterdir():
+    for path in folder.rglob("*"):
         if path.is_file() and path.name != WEIGHTS:
-            shutil.copyfile(path, copy / path.name)
-    rows = unpacked(load_file(folder / WEIGHTS)["embedding.packed"]).astype(np.float16)
-    save_file({"embedding.weight": rows}, copy / WEIGHTS, {"format": "pt"})
+            target = copy / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+    tensors = load_file(folder / WEIGHTS)
+    if "embedding.packed" in tensors:
+        tensors = {"embedding.weight": _float16(tensors["embedding.packed"])}
+        module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
+        write_json(copy / MODULES, [module])
+    else:
+        tensors = _unpacked(tensors)
+    if "base" in config:
+        base = packaged_folder(config["base"])
+        _fill(tensors, _float16(load_file(base / WEIGHTS)["embedding.packed"]))
+        for name in TOKENIZER_FILES:
+            if (base / name).is_file():
+                shutil.copyfile(base / name, copy / PARTS_FOLDER / "0" / name)
+    save_file(tensors, copy / WEIGHTS, {"format": "pt"})
     open_to_readers(copy / WEIGHTS)
-    write_json(copy / "config.json", {**config, "packed": False})
-    module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
-    write_json(copy / MODULES, [module])
+    kept = {key: value for key, value in config.items() if key != "base"}
+    write_json(copy / "config.json", {**kept, "packed": False})
+
+
+def _unpacked(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {
+        name.removesuffix(".packed"): _float16(tensor) if name.endswith(".packed") else tensor
+        for name, tensor in tensors.items()
+    }
+
+
+def _fill(tensors: dict[str, np.ndarray], table: np.ndarray) -> None:
+    """Complete tables of which only some rows are stored with the rows of another table."""
+    for name in [name for name in tensors if name.endswith(".rows")]:
+        stem = name.removesuffix(".rows")
+        whole = table.copy()
+        whole[tensors.pop(name)] = tensors[stem]
+        tensors[stem] = whole
+
+
+def _float16(numbers: np.ndarray) -> np.ndarray:
+    return unpacked(numbers).astype(np.float16)

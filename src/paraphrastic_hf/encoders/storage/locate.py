@@ -12,6 +12,7 @@ from paraphrastic_hf.io.download import cache_folder, snapshot
 from paraphrastic_hf.io.files import other_loader, read_json
 
 DEFAULT_MODEL = "english"
+DEFAULT_PARSER, DEFAULT_PARAPHRASER = "parser", "paraphraser"
 # packaged models derived from another by raising its row lengths to a power
 DERIVED_MODELS = {"simile": ("english", 0.5)}
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -52,13 +53,15 @@ class HubOptions(TypedDict, total=False):
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """Return the directory of a packaged model, in a format that any loader can read.
 
-    Packed averages are first unpacked to float16, in the cache (`PARAPHRASTIC_CACHE`). This package
-    and `AutoModel` convert the copy to float32. sentence-transformers computes in float16 and gives
-    zeros for texts of 65,520 tokens or more. To avoid this, call `.float()` on the loaded model.
+    Packed averages, the parser and the paraphraser are first unpacked to float16, in the cache
+    (`PARAPHRASTIC_CACHE`). This package and `AutoModel` convert the copy to float32.
+    sentence-transformers computes in float16 and gives zeros for texts of 65,520 tokens or more. To
+    avoid this, call `.float()` on the loaded model.
 
     Args:
-        name: `english`, `english-window` (reads word order), `tiny` (English, 1 MB) or
-            `multilingual` (fifteen languages).
+        name: `english`, `english-window` (reads word order), `tiny` (English, 1 MB), `multilingual`
+            (fifteen languages), `parser` (constituency trees of English) or `paraphraser`
+            (English).
 
     Raises:
         ModelError: If no packaged model has this name.

@@ -118,7 +118,8 @@ class Parsing(WordTask):
         self, model: ParserModel, examples: TreeExamples
     ) -> tuple[dict[str, float], Resampled]:
         """Return bracket, tag and template scores in percent (`evaluation.measures.bracketing`)."""
-        found = predict_trees(model, examples.corpus)
+        words = [tree.words() for tree in examples.gold]
+        found = predict_trees(model, examples.corpus, words)
         each = [
             count_brackets([tree], [right])
             for tree, right in zip(found, examples.gold, strict=True)

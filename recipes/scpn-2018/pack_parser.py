@@ -1,0 +1,97 @@
+"""Write a small copy of a parser for the package, from a run of `packaged-parser`.
+
+    python recipes/scpn-2018/pack_parser.py runs/packaged-parser src/paraphrastic_hf/assets/parser
+
+Matrices are stored in int8 and tables in int4. The table of word pieces has only the rows that
+training changed (`encoders/storage/expanded.py` reads the format).
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
+from paraphrastic_hf.encoders.storage.packing import packed, unpacked
+from paraphrastic_hf.hub.cards import render, write_card
+from paraphrastic_hf.hub.licenses import checked_license, source_licenses
+from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.io.files import WEIGHTS, open_to_readers, read_json, write_json
+
+BASE = "english"
+FROM_BASE = "encoder.parts.0.embedding.weight"
+TABLES = (FROM_BASE, "encoder.parts.1.embedding.weight")
+NOT_PACKED = ("ends",)  # two rows
+COPIED = (
+    *("recipe.yaml", "paraphrastic_tokenizer.json", "tokenizers/0/paraphrastic_tokenizer.json"),
+    *("tokenizers/1/ngrams.json", "tokenizers/1/tokenizer_config.json"),
+)
+LICENSES = {"gum open": "CC BY-SA 3.0 (with CC BY 2.5 and CC BY 4.0)"}  # GUM's LICENSE.txt
+SUMMARY = (
+    "Constituency trees of English, packaged with paraphrastic_hf. It was trained only on texts "
+    "whose licenses allow its release: academic writing, biographies, court transcripts, "
+    "interviews, news and travel guides."
+)
+
+
+def packed_tensors(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the tensors of a packed parser."""
+    base = unpacked(load_file(packaged_folder(BASE) / WEIGHTS)["embedding.packed"])
+    found = {}
+    for name, tensor in tensors.items():
+        if name == FROM_BASE:
+            rows = np.flatnonzero((tensor != base).any(1))
+            found[f"{name}.rows"] = rows.astype(np.int32)
+            tensor = tensor[rows]
+        if tensor.ndim == 2 and name not in NOT_PACKED:
+            found[f"{name}.packed"] = packed(tensor, "int4" if name in TABLES else "int8")
+        else:
+            found[name] = tensor
+    return found
+
+
+def card(folder: Path) -> str:
+    """Return the card of the packed parser in a folder."""
+    trained = TrainedModel.read(folder)
+    sources = source_licenses(trained, stated=LICENSES)
+    return render(
+        trained,
+        title="paraphrastic parser",
+        sources=sources,
+        license=checked_license(sources, None, private=False),
+        summary=SUMMARY,
+        languages=["en"],
+        command="paraphrastic train scpn-2018/packaged-parser --data DATA --output runs/parser",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", type=Path, help="folder of the run")
+    parser.add_argument("output", type=Path, help="folder to write")
+    args = parser.parse_args()
+    for name in COPIED:
+        (args.output / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(args.run / name, args.output / name)
+    config, tokenizer, run = (
+        read_json(args.run / name) for name in ("config.json", "tokenizer_config.json", "run.json")
+    )
+    for settings in (config, tokenizer):
+        del settings["auto_map"]  # names files with code
+    del run["weights_sha256"]
+    write_json(args.output / "config.json", {**config, "packed": True, "base": BASE})
+    write_json(args.output / "tokenizer_config.json", tokenizer)
+    write_json(args.output / "run.json", run)
+    save_file(packed_tensors(load_file(args.run / WEIGHTS)), args.output / WEIGHTS)
+    open_to_readers(args.output / WEIGHTS)
+    write_card(args.output, card(args.output))
+    size = sum(path.stat().st_size for path in args.output.rglob("*") if path.is_file())
+    print(f"{args.output}: {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
