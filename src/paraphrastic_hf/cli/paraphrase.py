@@ -16,6 +16,7 @@ from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
 from paraphrastic_hf.encoders.storage.locate import (
     DEFAULT_PARAPHRASER,
+    as_directory,
     check_model_kind,
     check_model_name,
 )
@@ -231,7 +232,9 @@ def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -
     )
     reads = config.get("template", NONE)
     needed = bool(arguments.templates) and reads != NONE
-    counts = load_templates(Path(arguments.generator or arguments.model)) if needed else {}
+    counts = (
+        load_templates(Path(as_directory(arguments.generator or arguments.model))) if needed else {}
+    )
     templates = templates_of(arguments, counts)
     check_templates(
         templates,

@@ -20,6 +20,7 @@ from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.locate import (
     DEFAULT_PARAPHRASER,
     HubOptions,
+    as_directory,
     check_hub_options,
     local_directory,
 )
@@ -131,7 +132,7 @@ class SyntacticParaphraser(HubMixin):
         """
         check_hub_options(hub, cls.from_pretrained)
         options: Any = {"device": device, "batch_size": batch_size}
-        of_training = local_directory(name, **hub)
+        of_training = local_directory(as_directory(name), **hub)
         writer = TemplatedWriter.from_pretrained(of_training, **options)
         filler = None
         if generator is not None:
