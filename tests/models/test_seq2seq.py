@@ -29,6 +29,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "scpn tied": {"tie_word_embeddings": True},
     "ssru": {},
     "ssru without templates": {"template": "none"},
+    "ssru guided": {"guidance": 2.0},
     "convolution": {},
     "convolution of width 1": {"kernel_width": 1},
     "convolution of width 5": {"kernel_width": 5},
@@ -57,7 +58,7 @@ def make(kind: str, **settings: Any) -> Any:
 
 def extra_inputs(kind: str) -> dict[str, torch.Tensor]:
     """Return the inputs besides the sentence."""
-    is_used = kind.startswith("scpn") or kind == "ssru"
+    is_used = kind.startswith("scpn") or kind in ("ssru", "ssru guided")
     return BESIDE if is_used else {}
 
 

@@ -42,6 +42,9 @@ class SsruConfig(Seq2SeqConfig):
         feed_forward: Number of units of a feed-forward layer.
         dropout: Probability that a value is zeroed in training, 0 to below 1.
         template: Syntax input: a full `parse`, a `template`, or `none`.
+        guidance: Weight of the template in generation, at least 1. Above 1, the model raises the
+            probability of what the template makes more likely (classifier-free guidance; Ho and
+            Salimans, 2022). This takes twice the time.
         writes: Kind of output, always `sentence`.
     """
 
@@ -55,6 +58,7 @@ class SsruConfig(Seq2SeqConfig):
     heads: int = 8
     feed_forward: int = 1536
     dropout: float | int = 0.0
+    guidance: float | int = 1.0
     template: str = "template"
     writes: str = "sentence"
     tie_word_embeddings: bool = True
@@ -78,11 +82,15 @@ class SsruEncoding(ModelOutput):
         is_token: False for padding, (batch, template + source).
         keys_values: Keys and values of the decoder's attention, (batch, template + source, layers
             * 2 * hidden).
+        free_is_token, free_keys_values: The same for the source without its template, for
+            guidance, or None.
     """
 
     last_hidden_state: Tensor | None = None
     is_token: Tensor | None = None
     keys_values: Tensor | None = None
+    free_is_token: Tensor | None = None
+    free_keys_values: Tensor | None = None
 
 
 class SsruEncoder(nn.Module):
@@ -100,7 +108,7 @@ class SsruEncoder(nn.Module):
 
     def __init__(self, config: SsruConfig) -> None:
         super().__init__()
-        size, self.dropout = config.hidden_size, config.dropout
+        size, self.dropout, self.guidance = config.hidden_size, config.dropout, config.guidance
         self.table = nn.Embedding(config.vocab_size, size)
         if config.template != "none":
             self.template_table = nn.Embedding(config.template_vocab_size, size)
@@ -128,15 +136,22 @@ class SsruEncoder(nn.Module):
             **kwargs: Ignored.
         """
         vectors, is_token = self._embedded(self.table, input_ids, attention_mask)
-        if template_ids is not None:
-            table = self.template_table
-            first, is_first = self._embedded(table, template_ids, template_attention_mask)
-            vectors = torch.cat([first, vectors], 1)
-            is_token = torch.cat([is_first, is_token], 1)
+        if template_ids is None:
+            return SsruEncoding(*self._read(vectors, is_token))
+        table = self.template_table
+        first, is_first = self._embedded(table, template_ids, template_attention_mask)
+        vectors = torch.cat([first, vectors], 1)
+        found = SsruEncoding(*self._read(vectors, torch.cat([is_first, is_token], 1)))
+        if self.guidance > 1 and not self.training:
+            is_source = torch.cat([torch.zeros_like(is_first), is_token], 1)
+            _, found.free_is_token, found.free_keys_values = self._read(vectors, is_source)
+        return found
+
+    def _read(self, vectors: Tensor, is_token: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         states = dropout(vectors, self.dropout, self.training)
         for block in self.blocks:
             states = block(states, mask=None if is_token.all() else is_token)
-        return SsruEncoding(states, is_token, self.key_value(states))
+        return states, is_token, self.key_value(states)
 
     @staticmethod
     def _embedded(table: nn.Embedding, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -251,23 +266,43 @@ class SsruModel(Seq2SeqModel):
             first = sinusoidal_positions(places[:1], vectors.shape[-1])
             vectors = torch.cat([vectors[:, :1] * 0 + first, vectors[:, 1:]], 1)
         states = dropout(vectors, self.config.dropout, self.training)
-        mask = None if encoded.is_token.all() else encoded.is_token[:, None, None]
-        parts = encoded.keys_values.unflatten(-1, (2 * len(self.blocks), self.config.heads, -1))
-        keys_values = parts.movedim(2, 0).transpose(2, 3)  # (parts, batch, heads, source, size)
-        for layer, block in enumerate(self.blocks):
-            cell = states.new_zeros(len(states), states.shape[2])
-            if start:
-                cell = cache.layers[layer].keys[:, 0, -1]
-            states, cell = block(states, cell, *keys_values[2 * layer : 2 * layer + 2], mask)
-            if cache is not None:
-                kept = cell[:, None, None].expand(-1, 1, ids.shape[1], -1)
-                cache.update(kept, kept, layer)
-        if logits_at is not None:
-            states = states[logits_at]
-        scores = self.output(states)
+        is_read, read = encoded.is_token, encoded.keys_values
+        is_guided = getattr(encoded, "free_keys_values", None) is not None
+        if is_guided:  # the second half of the batch is without templates
+            states = torch.cat([states, states])
+            is_read = torch.cat([is_read, encoded.free_is_token])
+            read = torch.cat([read, encoded.free_keys_values])
+        states = self._write(states, is_read, read, cache, ids.shape[1], 1 + is_guided)
+        if is_guided:
+            wanted, free = self.output(states).float().log_softmax(-1).chunk(2)
+            scores = free + self.config.guidance * (wanted - free)
+            return scores if logits_at is None else scores[logits_at], None
+        scores = self.output(states if logits_at is None else states[logits_at])
         if targets is None:
             return scores, None
         return None, -log_likelihoods(scores.float(), targets.long()).mean()
+
+    def _write(
+        self, states: Tensor, is_read: Tensor, read: Tensor, cache: Any, count: int, sides: int
+    ) -> Tensor:
+        """Return the decoder's states, (batch, seq, hidden), after those in the cache.
+
+        `count` is the number of new tokens. With two `sides`, the batch has two halves, whose cells
+        the cache keeps in one row.
+        """
+        mask = None if is_read.all() else is_read[:, None, None]
+        parts = read.unflatten(-1, (2 * len(self.blocks), self.config.heads, -1))
+        keys_values = parts.movedim(2, 0).transpose(2, 3)  # (parts, batch, heads, source, size)
+        start = cache.get_seq_length() if cache is not None else 0
+        for layer, block in enumerate(self.blocks):
+            cell = states.new_zeros(len(states), states.shape[2])
+            if start:
+                cell = torch.cat(cache.layers[layer].keys[:, 0, -1].chunk(sides, -1))
+            states, cell = block(states, cell, *keys_values[2 * layer : 2 * layer + 2], mask)
+            if cache is not None:
+                kept = torch.cat(cell.chunk(sides), -1)[:, None, None].expand(-1, 1, count, -1)
+                cache.update(kept, kept, layer)
+        return states
 
 
 def embedded(table: nn.Embedding, ids: Tensor, places: Tensor) -> Tensor:
