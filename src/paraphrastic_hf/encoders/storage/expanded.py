@@ -5,7 +5,7 @@ float16 has 11.
 
 A packed parser has every matrix as int8 or int4 (`NAME.packed`). Its token table has only the rows
 that training changed (`NAME.rows` has their numbers). All other rows and the tokenizer are those of
-the packaged model that training started from (`base` in config.json).
+the packaged model beside it that training started from (`base` in config.json).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.encoders.storage.packing import unpacked
 from paraphrastic_hf.io.download import cache_folder
 from paraphrastic_hf.io.files import (
@@ -58,7 +57,7 @@ def expanded(folder: Path) -> Path:
         return folder
     # the hash of this code invalidates copies made by an earlier version
     version = content_hash(__file__)[:8]
-    originals = [folder, packaged_folder(config["base"])] if "base" in config else [folder]
+    originals = [folder, folder.parent / config["base"]] if "base" in config else [folder]
     place = copies() / "-".join([*(_digest(original)[:16] for original in originals), version])
     target = place / folder.name
     if _is_whole(target):
@@ -102,7 +101,7 @@ def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
             shutil.copyfile(path, target)
     tensors = load_file(folder / WEIGHTS)
     if "base" in config:
-        base = packaged_folder(config["base"])
+        base = folder.parent / config["base"]
         tensors = _parser_tensors(tensors, load_file(base / WEIGHTS)["embedding.packed"])
         for name in TOKENIZER_FILES:
             if (base / name).is_file():
