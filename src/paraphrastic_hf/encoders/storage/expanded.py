@@ -5,7 +5,7 @@ float16 has 11.
 
 A packed parser or paraphraser has every matrix as int8 or int4 (`NAME.packed`). The token table of
 the parser has only the rows that training changed (`NAME.rows` has their numbers). All other rows
-and the tokenizer are those of the packaged model that training started from (`base` in
+and the tokenizer are those of the packaged model beside it that training started from (`base` in
 config.json).
 """
 
@@ -22,7 +22,6 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.encoders.storage.packing import unpacked
 from paraphrastic_hf.io.download import cache_folder
 from paraphrastic_hf.io.files import (
@@ -59,7 +58,7 @@ def expanded(folder: Path) -> Path:
         return folder
     # the hash of this code invalidates copies made by an earlier version
     version = content_hash(__file__)[:8]
-    originals = [folder, packaged_folder(config["base"])] if "base" in config else [folder]
+    originals = [folder, folder.parent / config["base"]] if "base" in config else [folder]
     place = copies() / "-".join([*(_digest(original)[:16] for original in originals), version])
     target = place / folder.name
     if _is_whole(target):
@@ -109,7 +108,7 @@ def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
     else:
         tensors = _unpacked(tensors)
     if "base" in config:
-        base = packaged_folder(config["base"])
+        base = folder.parent / config["base"]
         _fill(tensors, _float16(load_file(base / WEIGHTS)["embedding.packed"]))
         for name in TOKENIZER_FILES:
             if (base / name).is_file():
