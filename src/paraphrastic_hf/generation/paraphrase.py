@@ -19,6 +19,7 @@ import torch
 from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.locate import (
     DEFAULT_PARAPHRASER,
+    DEFAULT_PARSER,
     HubOptions,
     as_directory,
     check_hub_options,
@@ -45,7 +46,7 @@ from paraphrastic_hf.generation.templates import (
 from paraphrastic_hf.generation.writing import GenerationOptions, listed
 from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
-from paraphrastic_hf.syntax.parse_tree import Tree, read_tree, template
+from paraphrastic_hf.syntax.parse_tree import Tree, read_tree, same_template, template
 from paraphrastic_hf.syntax.parsed import LineParser, ParsedLine
 from paraphrastic_hf.text.overlap import ngram_overlap
 
@@ -118,7 +119,7 @@ class SyntacticParaphraser(HubMixin):
                 packaged paraphraser of English.
             generator: Directory or Hub repository of the parse generator.
             parser: Directory or Hub repository of a `SentenceParser`, or any `parser` that the
-                class accepts.
+                class accepts. The packaged paraphraser has the packaged parser.
             encoder: Encoder for the similarity, or None.
             device: Device to compute on. None means a GPU if available.
             batch_size: Maximum number of paraphrases per batch, at least 1.
@@ -139,6 +140,8 @@ class SyntacticParaphraser(HubMixin):
             hub.pop("revision", None)
             of_training = local_directory(generator, **hub)
             filler = TemplatedWriter.from_pretrained(of_training, **options)
+        if parser is None and name == DEFAULT_PARAPHRASER:
+            parser = DEFAULT_PARSER
         if isinstance(parser, (str, os.PathLike)):
             parser = SentenceParser.from_pretrained(str(parser), device=device)
         counts = load_templates(of_training) if writer.reads != NONE else {}
@@ -250,7 +253,7 @@ class SyntacticParaphraser(HubMixin):
 
         Returns:
             The paraphrases of each sentence that the filter kept, without duplicates, ranked by
-            similarity and log-probability.
+            similarity and log-probability. If there is a parser, they have their template.
 
         Raises:
             TypeError: `sentences` is not a list of strings.
@@ -261,6 +264,8 @@ class SyntacticParaphraser(HubMixin):
         if templates is None and not self.writer.needs_template:
             free = self.paraphrase(sentences, **options)
             found = [first + rest for first, rest in zip(found, free, strict=True)]
+        if self.parser is not None:
+            found = self._with_template(found)
         return [ranked(each, line)[:count] for each, line in zip(found, sentences, strict=True)]
 
     def canonicalise(
@@ -288,6 +293,21 @@ class SyntacticParaphraser(HubMixin):
             DataError: A template is malformed, has an unknown label, or does not fit the models.
         """
         self._asked(templates)
+
+    def _with_template(self, found: list[list[Paraphrase]]) -> list[list[Paraphrase]]:
+        """Reject the paraphrases whose parse does not have the requested template."""
+        asked = [one for each in found for one in each if one.is_kept and one.template]
+        assert self.parser is not None
+        missed = set()
+        for one, parsed in zip(asked, self.parser([one.text for one in asked]), strict=True):
+            tree = _tree_of(parsed)
+            if tree is None or not same_template(tree, read_tree(one.template)):
+                missed.add(one)
+        remark = "it does not have the template"
+        return [
+            [replace(one, remark=remark) if one in missed else one for one in each]
+            for each in found
+        ]
 
     def _steady_templates(self) -> list[str]:
         kept = {
