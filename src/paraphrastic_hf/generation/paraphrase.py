@@ -56,6 +56,7 @@ Parser = Callable[[Sequence[str]], Sequence[Tree | ParsedLine | None]]
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
 FREQUENT = 20  # templates of `best` (thesis, 6.3.3)
+MIN_NATS = -1.0  # of a token, for `best`
 ADDED = frozenset(("(CC", "(ADVP", "(INTJ"))  # labels of phrases that a paraphrase adds
 
 
@@ -253,7 +254,9 @@ class SyntacticParaphraser(HubMixin):
 
         Returns:
             The paraphrases of each sentence that the filter kept, without duplicates, ranked by
-            similarity and log-probability. If there is a parser, they have their template.
+            similarity plus log-probability. If there is a parser, they have their template. If the
+            model does not need a template, `nats` are those without template, at least -1. So
+            paraphrases whose template does not suit the sentence are rejected.
 
         Raises:
             TypeError: `sentences` is not a list of strings.
@@ -266,6 +269,8 @@ class SyntacticParaphraser(HubMixin):
             found = [first + rest for first, rest in zip(found, free, strict=True)]
         if self.parser is not None:
             found = self._with_template(found)
+        if not self.writer.needs_template:
+            found = self._likely(sentences, found)
         return [ranked(each, line)[:count] for each, line in zip(found, sentences, strict=True)]
 
     def canonicalise(
@@ -308,6 +313,31 @@ class SyntacticParaphraser(HubMixin):
             [replace(one, remark=remark) if one in missed else one for one in each]
             for each in found
         ]
+
+    def _likely(
+        self, sentences: Sequence[str], found: list[list[Paraphrase]]
+    ) -> list[list[Paraphrase]]:
+        """Set `nats` to those without template, and reject unlikely paraphrases."""
+        pairs = [
+            (line, one.text)
+            for line, each in zip(sentences, found, strict=True)
+            for one in each
+            if one.is_kept
+        ]
+        sources, texts = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        nats = iter(self.writer.free_likelihoods(sources, texts))
+        kept = []
+        for each in found:
+            scored = [replace(one, nats=next(nats)) if one.is_kept else one for one in each]
+            kept.append(
+                [
+                    replace(one, remark=f"its log-probability is {one.nats:.2f}")
+                    if one.is_kept and one.nats < MIN_NATS
+                    else one
+                    for one in scored
+                ]
+            )
+        return kept
 
     def _steady_templates(self) -> list[str]:
         kept = {

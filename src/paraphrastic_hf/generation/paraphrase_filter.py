@@ -13,8 +13,6 @@ from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.syntax.parse_tree import ROOT, Tree, read_tree, template
 from paraphrastic_hf.text.overlap import repeated_word
 
-NATS_WEIGHT = 0.1  # of a log-probability, beside a cosine
-
 
 @dataclass(frozen=True)
 class Paraphrase:
@@ -50,10 +48,10 @@ class Paraphrase:
 def ranked(found: Sequence[Paraphrase], source: str) -> list[Paraphrase]:
     """Return the kept paraphrases that differ from each other and the source, best first.
 
-    The score is the cosine plus a tenth of the mean log-probability of a token, in nats. Case and
-    punctuation do not count as differences.
+    The score is the cosine plus the mean log-probability of a token, in nats. Case and punctuation
+    do not count as differences.
     """
-    best = sorted(found, key=lambda one: -(one.similarity + NATS_WEIGHT * one.nats))
+    best = sorted(found, key=lambda one: -(one.similarity + one.nats))
     met = {bare(source)}
     kept = []
     for one in best:

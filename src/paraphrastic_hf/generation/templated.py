@@ -24,7 +24,9 @@ from paraphrastic_hf.generation.search import (
     clear_errors,
     generate_texts,
     generation_config,
+    mean_log_probabilities,
     padded,
+    until_end,
 )
 from paraphrastic_hf.generation.templates import (
     NONE,
@@ -170,6 +172,31 @@ class TemplatedWriter(HubMixin):
                     rows, self._batch(batch, texts, writing, generator, scores), strict=True
                 ):
                     found[number][place] = written
+        return found
+
+    @torch.no_grad()
+    def free_likelihoods(self, sources: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return the mean log-probability of each text's tokens, given its source and no template.
+
+        The model must not need a template. Texts without known tokens get minus infinity.
+        """
+        ends = torch.tensor(list(self.tokenizer.special.end))
+        start = self.model.config.decoder_start_token_id
+        read, written = (self.tokenizer.encode_batch(list(each)) for each in (sources, texts))
+        found = [float("-inf")] * len(texts)
+        known = [n for n in range(len(texts)) if len(read[n]) and len(written[n])]
+        known.sort(key=lambda number: len(written[number]))
+        with evaluating(self.model):
+            for first in range(0, len(known), self.batch_size):
+                rows = known[first : first + self.batch_size]
+                source = padded([read[n].tolist() for n in rows], 0, self.model.device)
+                text = padded([[start, *written[n].tolist()] for n in rows], 0, self.model.device)
+                ids = text["input_ids"]
+                nats = mean_log_probabilities(
+                    self.model, self.model.encoder(**source), ids, until_end(ids[:, 1:], ends)
+                )
+                for row, value in zip(rows, nats.tolist(), strict=True):
+                    found[row] = value
         return found
 
     def _joined(
