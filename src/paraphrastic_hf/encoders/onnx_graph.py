@@ -1,16 +1,20 @@
-"""ONNX graph of an averaging model.
+"""ONNX graph of an averaging model or a window encoder.
 
 Inputs: `input_ids` and `attention_mask`, (batch, seq) int64. Outputs: `last_hidden_state`, (batch,
-seq, dim), the token vectors, and `sentence_embedding`, (batch, dim), their mean. A text without
-tokens has the zero vector. Only operators of opset 18 are used.
+seq, dim), the token vectors, and `sentence_embedding`, (batch, dim), their mean. The hidden layer
+of a window encoder adds to the mean. A text without tokens has the zero vector. Only operators of
+opset 18 are used.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper, parser
 
+from paraphrastic_hf.encoders.static.window import Window
 from paraphrastic_hf.encoders.storage.packing import (
     NO_STEPS,
     SCALE_BYTES,
@@ -27,20 +31,21 @@ GRAPH = """
 averaging (int64[batch, seq] input_ids, int64[batch, seq] attention_mask)
   => (float[batch, seq, {dim}] last_hidden_state, float[batch, {dim}] sentence_embedding)
 {{
-  {rows}
+  {first}
   mask = Cast <to = 1> (attention_mask)
   weights = Unsqueeze (mask, second)
-  sums = MatMul (weights, last_hidden_state)
+  sums = MatMul (weights, {states})
   total = Squeeze (sums, second)
   count = ReduceSum (mask, second)
   divisor = Max (count, one)
-  sentence_embedding = Div (total, divisor)
+  {mean} = Div (total, divisor)
+  {last}
 }}
 """
-EXACT = "last_hidden_state = Gather (table, input_ids)"
+EXACT = "{rows} = Gather (table, input_ids)"
 SCALED = """
   scale = Gather (scales, input_ids)
-  last_hidden_state = Mul (steps, scale)
+  {rows} = Mul (steps, scale)
 """
 INT8 = f"""
   codes = Gather (table, input_ids)
@@ -57,11 +62,43 @@ INT4 = f"""
   steps = Sub (positive, no_steps)
   {SCALED}
 """
+AVERAGE = {"rows": "last_hidden_state", "states": "last_hidden_state", "mean": "sentence_embedding"}
+WINDOW = {"rows": "rows", "states": "states", "mean": "mean"}
+PLACE = """
+  read_{place} = Slice (padded, from_{place}, to_{place}, second)
+  codes_{place} = Gather (context_{place}, read_{place})
+  summand_{place} = Cast <to = 1> (codes_{place})
+"""
+FEATURES = """
+  known = Mul (input_ids, attention_mask)
+  clipped = Min (known, last_row)
+  padded = Pad (clipped, edges)
+  {places}
+  sum = Sum (bias, {summands})
+  features = Relu (sum)
+  states = Concat <axis = 2> (rows, features)
+  shifts = MatMul (features, output)
+  last_hidden_state = Add (rows, shifts)
+"""
+LAYERS = """
+  row_mean, feature_mean = Split <axis = 1> (mean, sizes)
+  product = MatMul (mean, inner)
+  biased = Add (product, hidden_bias)
+  hidden = Relu (biased)
+  units = Concat <axis = 1> (feature_mean, hidden)
+  shift = MatMul (units, outer)
+  shifted = Add (row_mean, shift)
+  present = Min (count, one)
+  sentence_embedding = Mul (shifted, present)
+"""
 LARGEST = 2**31 - 2**20  # bytes of a table in a protobuf message
 
 
-def averaging_graph(numbers: np.ndarray) -> onnx.ModelProto:
+def encoder_graph(numbers: np.ndarray, window: Window | None = None) -> onnx.ModelProto:
     """Build the graph of a token table, (vocab, dim) float32, or packed as int8 or int4.
+
+    Args:
+        window: Further arrays of a window encoder.
 
     Raises:
         ModelError: If the table exceeds 2 GB, the limit of an ONNX file.
@@ -71,20 +108,49 @@ def averaging_graph(numbers: np.ndarray) -> onnx.ModelProto:
             f"The table takes {numbers.nbytes / 1e9:.1f} GB, but an ONNX file holds at most 2 GB. "
             "Keep fewer dimensions"
         )
+    dim = width(numbers)
     values = {"table": numbers, "second": np.array([1]), "one": np.float32(1)}
-    rows = EXACT
+    first, last, names = EXACT, "", WINDOW if window else AVERAGE
     if has_scales(numbers):
-        rows = INT4 if numbers.dtype == np.uint8 else INT8
+        first = INT4 if numbers.dtype == np.uint8 else INT8
         values |= {"table": numbers[:, :-SCALE_BYTES], "scales": scales(numbers)}
-    if rows is INT4:
+    if first is INT4:
         values |= {"low_bits": np.uint8(15), "four": np.uint8(4), "no_steps": np.float32(NO_STEPS)}
-        values |= {"start": np.array([0]), "dim": np.array([width(numbers)]), "last": np.array([2])}
-    model = parser.parse_model(GRAPH.format(dim=width(numbers), rows=rows))
+        values |= {"start": np.array([0]), "dim": np.array([dim]), "last": np.array([2])}
+    first = first.format(**names)
+    if window is not None:
+        arrays, features = _features(window)
+        values |= {**arrays, "sizes": np.array([dim, len(window.bias)])}
+        first, last = first + features, LAYERS
+    model = parser.parse_model(GRAPH.format(dim=dim, first=first, last=last, **names))
     model.graph.initializer.extend(
         numpy_helper.from_array(np.asarray(value, order="C"), name)
         for name, value in values.items()
     )
     return model
+
+
+def _features(window: Window) -> tuple[dict[str, Any], str]:
+    """Return the arrays of a window, and the operators that compute its features."""
+    count, span, features = window.context.shape
+    half = span // 2
+    values = {
+        "last_row": np.int64(count - 1),
+        "edges": np.array([0, half, 0, half]),
+        "bias": np.float32(window.bias),
+        "output": window.outer[:features],
+        "inner": window.inner,
+        "hidden_bias": window.hidden_bias,
+        "outer": window.outer,
+    }
+    for place in range(span):
+        left = place - 2 * half  # places to the right of the last one read
+        values[f"context_{place}"] = window.context[:, place]
+        values[f"from_{place}"] = np.array([place])
+        values[f"to_{place}"] = np.array([left if left else np.iinfo(np.int64).max])
+    places = "".join(PLACE.format(place=place) for place in range(span))
+    summands = ", ".join(f"summand_{place}" for place in range(span))
+    return values, FEATURES.format(places=places, summands=summands)
 
 
 def quantized(rows: np.ndarray) -> np.ndarray:
