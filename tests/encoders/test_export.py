@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
@@ -100,9 +99,9 @@ def test_the_graph_reads_windows(
     for name in ("model", "model_quantized"):
         tokens, vectors = onnx_vectors(tmp_path / "copy", name, TEXTS)
         np.testing.assert_allclose(vectors, expected, atol=ATOL * np.abs(expected).max())
-    ids, mask = map(torch.from_numpy, padded(tmp_path / "copy", TEXTS))
-    states = encoder.model_apart()(ids, mask).last_hidden_state.detach()[mask.bool()]
-    np.testing.assert_allclose(tokens[mask.bool()], states, atol=ATOL * states.abs().max())
+        _, mask = padded(tmp_path / "copy", TEXTS)
+        means = (tokens * mask[..., None]).sum(1) / np.maximum(mask.sum(1), 1)[:, None]
+        np.testing.assert_allclose(means, vectors, atol=ATOL * np.abs(expected).max())
     with pytest.raises(ModelError):
         export(encoder, "model2vec", tmp_path / "other")
 

@@ -1,9 +1,11 @@
 """ONNX graph of an averaging model or a window encoder.
 
 Inputs: `input_ids` and `attention_mask`, (batch, seq) int64. Outputs: `last_hidden_state`, (batch,
-seq, dim), the token vectors, and `sentence_embedding`, (batch, dim), their mean. The hidden layer
-of a window encoder adds to the mean. A text without tokens has the zero vector. Only operators of
-opset 18 are used.
+seq, dim), the token vectors, and `sentence_embedding`, (batch, dim), their mean. A text without
+tokens has the zero vector. Only operators of opset 18 are used.
+
+A token vector of a window encoder includes the output of the hidden layer, the same for all tokens
+of a text.
 """
 
 from __future__ import annotations
@@ -31,15 +33,14 @@ GRAPH = """
 averaging (int64[batch, seq] input_ids, int64[batch, seq] attention_mask)
   => (float[batch, seq, {dim}] last_hidden_state, float[batch, {dim}] sentence_embedding)
 {{
-  {first}
   mask = Cast <to = 1> (attention_mask)
   weights = Unsqueeze (mask, second)
-  sums = MatMul (weights, {states})
-  total = Squeeze (sums, second)
   count = ReduceSum (mask, second)
   divisor = Max (count, one)
-  {mean} = Div (total, divisor)
-  {last}
+  {states}
+  sums = MatMul (weights, last_hidden_state)
+  total = Squeeze (sums, second)
+  sentence_embedding = Div (total, divisor)
 }}
 """
 EXACT = "{rows} = Gather (table, input_ids)"
@@ -62,34 +63,30 @@ INT4 = f"""
   steps = Sub (positive, no_steps)
   {SCALED}
 """
-AVERAGE = {"rows": "last_hidden_state", "states": "last_hidden_state", "mean": "sentence_embedding"}
-WINDOW = {"rows": "rows", "states": "states", "mean": "mean"}
 PLACE = """
   read_{place} = Slice (padded, from_{place}, to_{place}, second)
   codes_{place} = Gather (context_{place}, read_{place})
   summand_{place} = Cast <to = 1> (codes_{place})
 """
-FEATURES = """
+WINDOW = """
   known = Mul (input_ids, attention_mask)
   clipped = Min (known, last_row)
   padded = Pad (clipped, edges)
   {places}
   sum = Sum (bias, {summands})
   features = Relu (sum)
-  states = Concat <axis = 2> (rows, features)
-  shifts = MatMul (features, output)
-  last_hidden_state = Add (rows, shifts)
-"""
-LAYERS = """
-  row_mean, feature_mean = Split <axis = 1> (mean, sizes)
-  product = MatMul (mean, inner)
+  read = Concat <axis = 2> (rows, features)
+  read_sums = MatMul (weights, read)
+  read_total = Squeeze (read_sums, second)
+  read_mean = Div (read_total, divisor)
+  product = MatMul (read_mean, inner)
   biased = Add (product, hidden_bias)
   hidden = Relu (biased)
-  units = Concat <axis = 1> (feature_mean, hidden)
-  shift = MatMul (units, outer)
-  shifted = Add (row_mean, shift)
-  present = Min (count, one)
-  sentence_embedding = Mul (shifted, present)
+  change = MatMul (hidden, from_hidden)
+  changes = Unsqueeze (change, second)
+  shifts = MatMul (features, output)
+  shifted = Add (rows, shifts)
+  last_hidden_state = Add (shifted, changes)
 """
 LARGEST = 2**31 - 2**20  # bytes of a table in a protobuf message
 
@@ -110,19 +107,18 @@ def encoder_graph(numbers: np.ndarray, window: Window | None = None) -> onnx.Mod
         )
     dim = width(numbers)
     values = {"table": numbers, "second": np.array([1]), "one": np.float32(1)}
-    first, last, names = EXACT, "", WINDOW if window else AVERAGE
+    states = EXACT
     if has_scales(numbers):
-        first = INT4 if numbers.dtype == np.uint8 else INT8
+        states = INT4 if numbers.dtype == np.uint8 else INT8
         values |= {"table": numbers[:, :-SCALE_BYTES], "scales": scales(numbers)}
-    if first is INT4:
+    if states is INT4:
         values |= {"low_bits": np.uint8(15), "four": np.uint8(4), "no_steps": np.float32(NO_STEPS)}
         values |= {"start": np.array([0]), "dim": np.array([dim]), "last": np.array([2])}
-    first = first.format(**names)
+    states = states.format(rows="last_hidden_state" if window is None else "rows")
     if window is not None:
         arrays, features = _features(window)
-        values |= {**arrays, "sizes": np.array([dim, len(window.bias)])}
-        first, last = first + features, LAYERS
-    model = parser.parse_model(GRAPH.format(dim=dim, first=first, last=last, **names))
+        values, states = values | arrays, states + features
+    model = parser.parse_model(GRAPH.format(dim=dim, states=states))
     model.graph.initializer.extend(
         numpy_helper.from_array(np.asarray(value, order="C"), name)
         for name, value in values.items()
@@ -131,26 +127,25 @@ def encoder_graph(numbers: np.ndarray, window: Window | None = None) -> onnx.Mod
 
 
 def _features(window: Window) -> tuple[dict[str, Any], str]:
-    """Return the arrays of a window, and the operators that compute its features."""
+    """Return the arrays of a window encoder, and the operators from `rows` to token vectors."""
     count, span, features = window.context.shape
     half = span // 2
     values = {
         "last_row": np.int64(count - 1),
         "edges": np.array([0, half, 0, half]),
         "bias": np.float32(window.bias),
-        "output": window.outer[:features],
         "inner": window.inner,
         "hidden_bias": window.hidden_bias,
-        "outer": window.outer,
+        "output": window.outer[:features],
+        "from_hidden": window.outer[features:],
     }
     for place in range(span):
-        left = place - 2 * half  # places to the right of the last one read
+        end = place - 2 * half or np.iinfo(np.int64).max  # negative ends count from the right
         values[f"context_{place}"] = window.context[:, place]
-        values[f"from_{place}"] = np.array([place])
-        values[f"to_{place}"] = np.array([left if left else np.iinfo(np.int64).max])
+        values |= {f"from_{place}": np.array([place]), f"to_{place}": np.array([end])}
     places = "".join(PLACE.format(place=place) for place in range(span))
     summands = ", ".join(f"summand_{place}" for place in range(span))
-    return values, FEATURES.format(places=places, summands=summands)
+    return values, WINDOW.format(places=places, summands=summands)
 
 
 def quantized(rows: np.ndarray) -> np.ndarray:
