@@ -11,7 +11,9 @@ from tokenizers import Tokenizer
 
 from paraphrastic_hf import RecurrentConfig, RecurrentModel, SentenceEncoder
 from paraphrastic_hf.encoders.export import FORMATS, export
+from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -42,16 +44,19 @@ def onnx_vectors(folder: Path, name: str, texts: list[str]) -> list[np.ndarray]:
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     from onnx.reference import ReferenceEvaluator
 
+    graph = onnx.load(folder / "onnx" / f"{name}.onnx")
+    onnx.checker.check_model(graph, full_check=True)
+    inputs = dict(zip(("input_ids", "attention_mask"), padded(folder, texts), strict=True))
+    return ReferenceEvaluator(graph).run(None, inputs)  # type: ignore[return-value]
+
+
+def padded(folder: Path, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the token ids of an export's tokenizer, and their mask, (texts, seq) int64."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_padding(pad_id=0, pad_token="<pad>")
     batch = tokenizer.encode_batch(texts)
-    graph = onnx.load(folder / "onnx" / f"{name}.onnx")
-    onnx.checker.check_model(graph, full_check=True)
-    inputs = {
-        "input_ids": np.array([text.ids for text in batch], np.int64),
-        "attention_mask": np.array([text.attention_mask for text in batch], np.int64),
-    }
-    return ReferenceEvaluator(graph).run(None, inputs)  # type: ignore[return-value]
+    ids = np.array([text.ids for text in batch], np.int64)
+    return ids, np.array([text.attention_mask for text in batch], np.int64)
 
 
 def test_model2vec_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Path) -> None:
@@ -71,6 +76,34 @@ def test_the_graph_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Pa
     assert tokens.shape[::2] == vectors.shape
     alone = onnx_vectors(tmp_path / "copy", "model", [""])[1]
     np.testing.assert_array_equal(alone, np.zeros((1, 7)))
+
+
+@pytest.mark.parametrize(("window", "hidden"), [(1, 11), (2, 0)])
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_the_graph_reads_windows(
+    window: int, hidden: int, precision: str, word: WordTokenizer, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    config = WindowConfig(
+        vocab_size=word.vocab_size,
+        hidden_size=6,
+        window=window,
+        features=5,
+        context_rows=20,
+        hidden=hidden,
+    )
+    save_model(WindowModel(config), word, tmp_path / "model", SENTENCE_ENCODER, precision=precision)
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "model")
+    export(encoder, "onnx", tmp_path / "copy")
+    expected = encoder.encode(TEXTS)
+    for name in ("model", "model_quantized"):
+        tokens, vectors = onnx_vectors(tmp_path / "copy", name, TEXTS)
+        np.testing.assert_allclose(vectors, expected, atol=ATOL * np.abs(expected).max())
+        _, mask = padded(tmp_path / "copy", TEXTS)
+        means = (tokens * mask[..., None]).sum(1) / np.maximum(mask.sum(1), 1)[:, None]
+        np.testing.assert_allclose(means, vectors, atol=ATOL * np.abs(expected).max())
+    with pytest.raises(ModelError):
+        export(encoder, "model2vec", tmp_path / "other")
 
 
 @pytest.mark.parametrize("precision", ["int4", "int8"])

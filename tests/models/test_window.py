@@ -115,6 +115,13 @@ def test_copies_keep_the_window(tmp_path: Path) -> None:
         token_contributions(encoder, TEXTS[5], TEXTS[6])
 
 
+@pytest.mark.parametrize("settings", [{}, {"hidden": 0}])
+def test_a_power_of_two_scales_vectors_exactly(settings: dict[str, object]) -> None:
+    model, ids = made(**settings), torch.arange(2, 32).view(3, 10)
+    scaled = model.scaled(0.25)(ids).sentence_embedding
+    torch.testing.assert_close(scaled, model(ids).sentence_embedding / 4, rtol=0, atol=0)
+
+
 def test_a_packed_model_can_be_trained_further(tmp_path: Path) -> None:
     save_model(made(), TOKENIZER, tmp_path, SENTENCE_ENCODER, precision="int8")
     model = SentenceEncoder.from_pretrained(tmp_path).model

@@ -270,6 +270,19 @@ def test_invalid_steps_are_refused(items: list[Any]) -> None:
         make_steps(items)
 
 
+@pytest.mark.parametrize(
+    "name", ["paraphrase_score", "cross_lingual_score", "semantic_duplicates", "exclude"]
+)
+@pytest.mark.parametrize("bounds", [{"at_least": 1.5}, {"at_most": -1.01}, {"at_most": 2}])
+def test_bounds_of_cosines_are_from_minus_1_to_1(name: str, bounds: dict[str, float]) -> None:
+    options = {"paths": ["texts.txt"]} if name == "exclude" else {}
+    assert make_step(name, {**options, "at_most": 1}).limits.allow(-1)
+    with pytest.raises(RecipeError, match=str(*bounds.values())):
+        make_step(name, {**options, "at_most": None, **bounds})
+    ratio = make_step("cross_lingual_score", {"margin": "ratio", "at_least": 1.06})
+    assert ratio.at_least == 1.06
+
+
 def test_a_missing_column_is_refused() -> None:
     with pytest.raises(DataError):
         score("copy", row("a", "b"), of="source")

@@ -22,9 +22,9 @@ formats:
                          transformers.js. Inputs: input_ids, attention_mask. Outputs:
                          last_hidden_state (token vectors), sentence_embedding (their mean)
 
-The vectors equal those of `paraphrastic encode`, up to rounding. model2vec and onnx need an
-averaging model. The quantized graph is exact for a table in int4, such as those of the packaged
-models. Other tables are rounded to int8.
+The vectors equal those of `paraphrastic encode`, up to rounding. model2vec needs an averaging
+model, onnx an averaging model or a packed window encoder. The quantized graph is exact for a table
+in int4, such as those of the packaged models. Other tables are rounded to int8.
 
 examples:
   paraphrastic export english --to model2vec --output english-model2vec

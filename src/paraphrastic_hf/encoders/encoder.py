@@ -746,7 +746,9 @@ class SentenceEncoder(HubMixin):
             dimension: Number of dimensions to keep, 1 to the current number.
 
         Raises:
-            ModelError: If the encoder is not an averaging model or its table is rounded.
+            ModelError: If the encoder is not an averaging model or its table is rounded. A window
+                encoder is refused, because its hidden layer reads all dimensions. Use
+                `encode(..., truncate_dim=)`.
             ValueError: If `dimension` is out of range.
 
         Example:

@@ -2,6 +2,7 @@
 
 The vectors of a copy equal those of `SentenceEncoder.encode` up to rounding. model2vec and ONNX
 read a token table and a `tokenizer.json`, so they need an averaging model whose tokenizer has one.
+ONNX can also express a packed window encoder.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from safetensors.numpy import save_file
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.static.table import Table
 from paraphrastic_hf.errors import ModelError, nearest_name
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.files import (
@@ -30,7 +32,8 @@ def export(encoder: SentenceEncoder, to: str, directory: str | Path) -> None:
     """Write an encoder in the format of another library.
 
     Args:
-        to: `sentence-transformers` (any encoder), `model2vec` or `onnx` (averaging models).
+        to: `sentence-transformers` (any encoder), `model2vec` (averaging models) or `onnx`
+            (averaging models and packed window encoders).
         directory: Folder to write. A folder of this name is replaced.
 
     Raises:
@@ -51,7 +54,10 @@ def export(encoder: SentenceEncoder, to: str, directory: str | Path) -> None:
 
 def write_model2vec(encoder: SentenceEncoder, directory: Path) -> None:
     """Write the folder that `model2vec.StaticModel.from_pretrained` loads."""
-    rows, tokenizer = _parts(encoder, "model2vec")
+    table, tokenizer = _parts(encoder, "model2vec")
+    if table.window is not None:
+        raise ModelError(f"model2vec ignores word order, but {encoder.name} reads it")
+    rows = table.rows()
     if encoder.tokenizer.keep_unknown:  # type: ignore[attr-defined]
         raise ModelError(
             f"model2vec drops unknown tokens, but {encoder.name} averages their vector with the "
@@ -74,44 +80,45 @@ def write_model2vec(encoder: SentenceEncoder, directory: Path) -> None:
 
 def write_graphs(encoder: SentenceEncoder, directory: Path) -> None:
     """Write `model.onnx` and `model_quantized.onnx`."""
-    rows, _ = _parts(encoder, "onnx")
+    table, _ = _parts(encoder, "onnx")
     require("export", "onnx", what="exporting to ONNX")
-    from paraphrastic_hf.encoders.onnx_graph import averaging_graph, quantized
+    from paraphrastic_hf.encoders.onnx_graph import encoder_graph, quantized
 
     directory.mkdir(parents=True)
+    rows = table.rows()
     for name, numbers in (("model", rows), ("model_quantized", quantized(rows))):
-        content = averaging_graph(numbers).SerializeToString()
+        content = encoder_graph(numbers, table.window).SerializeToString()
         write_bytes(directory / f"{name}.onnx", content)
 
 
 def _write_onnx(encoder: SentenceEncoder, directory: Path) -> None:
-    rows, tokenizer = _parts(encoder, "onnx")
+    table, tokenizer = _parts(encoder, "onnx")
     write_graphs(encoder, directory / "onnx")
     write_tokenizer(directory, tokenizer)
     config = {
-        "model_type": "paraphrastic-averaging",
-        "hidden_size": rows.shape[1],
-        "vocab_size": len(rows),
+        "model_type": "paraphrastic-averaging" if table.window is None else "paraphrastic-window",
+        "hidden_size": table.dimension,
+        "vocab_size": len(table.numbers),
         "pad_token_id": 0,
     }
     write_json(directory / "config.json", config)
 
 
-def _parts(encoder: SentenceEncoder, to: str) -> tuple[Any, Any]:
-    """Return the token table, (vocab, dim) float32, and a tokenizer of the `tokenizers` library.
+def _parts(encoder: SentenceEncoder, to: str) -> tuple[Table, Any]:
+    """Return the table and a tokenizer of the `tokenizers` library.
 
     Raises:
-        ModelError: If the encoder does not average or no `tokenizer.json` gives its tokens.
+        ModelError: If the encoder has no table or no `tokenizer.json` gives its tokens.
     """
-    rows, tokenizer = encoder.table(), encoder.tokenizer
-    if rows is None:
+    table, tokenizer = encoder._weights.table(), encoder.tokenizer
+    if table is None:
         kind = type(encoder.model_apart()).__name__
         raise ModelError(f"{to} needs an averaging model, but {encoder.name} is a {kind}")
     # A stock tokenizer also marks texts without known tokens, whose vectors are zero here.
     if isinstance(tokenizer, MarkedTokenizer) or not hasattr(tokenizer, "to_fast"):
         kind = type(tokenizer).__name__
         raise ModelError(f"{to} cannot express the {kind} of {encoder.name}")
-    return rows, tokenizer.to_fast()
+    return table, tokenizer.to_fast()
 
 
 FORMATS: dict[str, Callable[[SentenceEncoder, Path], None]] = {

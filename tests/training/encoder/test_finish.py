@@ -61,6 +61,18 @@ def test_power_one_half_gives_all_axes_equal_variance() -> None:
     )  # float32 of an ill-conditioned matrix
 
 
+@pytest.mark.parametrize("initializer_std", [0.01, 40.0])
+def test_vectors_of_a_window_model_have_a_mean_length_from_1_to_2(
+    initializer_std: float, tmp_path: Path
+) -> None:
+    window = {**SMALL["model"], "kind": "window", "initializer_std": initializer_std}
+    mapping = {**SMALL, "model": window, "data": {"sources": [str(PAIRS)]}}
+    train(build(ContrastiveRecipe, mapping), tmp_path / "run")
+    sentences = PAIRS.read_text(encoding="utf-8").replace("\n", "\t").split("\t")
+    vectors = SentenceEncoder.from_pretrained(tmp_path / "run").encode(sentences)
+    assert 0.9 < np.linalg.norm(vectors, axis=1).mean() < 2.2  # of all texts, with repetitions
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 100, 300, 512])
 def test_spread_orders_the_axes_evenly(size: int) -> None:
     order = spread(size)

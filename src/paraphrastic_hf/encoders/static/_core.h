@@ -78,16 +78,18 @@ static int write_waiting(Output *output) {
     const Averager *the = &output->averager;
     const Window *window = &output->window;
     size_t dimension = the->dimension, width = scratch_width(output), hidden = window->hidden;
-    float *features = output->mean + dimension, *units = features + window->features;
+    size_t inputs = dimension + window->features, texts = (output->waiting + 3) / 4 * 4;
+    float *features = output->mean + dimension, *units = output->mean + inputs;
     int failed = DONE;
-    if (!output->waiting) return DONE;
-    for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+    if (!texts) return DONE;
+    for (size_t text = 0; text < texts; text++)
         memcpy(units + text * width, window->hidden_bias, hidden * sizeof(float));
-    add_products(window->inner, dimension + window->features, hidden, output->mean, units, width);
-    for (size_t text = 0; text < TEXTS_TOGETHER; text++)
+    add_products(window->inner, inputs, hidden, output->mean, units, width, texts);
+    for (size_t text = 0; text < texts; text++)
         for (size_t h = 0; h < hidden; h++)
             if (!(units[text * width + h] > 0)) units[text * width + h] = 0;
-    add_products(window->outer, window->features + hidden, dimension, features, output->mean, width);
+    add_products(window->outer, window->features + hidden, dimension, features, output->mean, width,
+                 texts);
     for (size_t text = 0; text < output->waiting && !failed; text++) {
         float *mean = output->mean + text * width;
         if (!output->counts[text]) memset(mean, 0, dimension * sizeof *mean);

@@ -5,8 +5,7 @@
 
 #include "_rows.h"
 
-#define TEXTS_TOGETHER 4 /* texts multiplied by the matrix at a time */
-#define COLUMNS 32       /* of the matrix, for which sums stay in registers */
+#define TEXTS_TOGETHER 16 /* texts multiplied by a matrix at a time: a multiple of 4 */
 
 typedef struct {
     const int8_t *rows;  /* (count, span, features): summand of a token at each place of a window */
@@ -72,31 +71,33 @@ static void window_features(const Window *the, const int32_t *ids, size_t count,
         mean[f] = count ? (float)((double)total[f] / (double)count) : 0;
 }
 
-/* Add the products of vectors, TEXTS_TOGETHER times (rows,), with a matrix, (rows, columns), to
-   `sums`. Vectors and sums of one text are `stride` numbers from those of the next. */
+/* Add the products of vectors, (texts, rows), with a matrix, (rows, columns), to `sums`, (texts,
+   columns). `texts` is a multiple of 4. Vectors and sums of one text are `stride` numbers from those
+   of the next. */
 VECTORIZED
-static void add_products(const float *matrix, size_t rows, size_t columns, const float *vectors,
-                         float *sums, size_t stride) {
-    for (size_t from = 0; from < columns; from += COLUMNS) {
-        size_t width = columns - from < COLUMNS ? columns - from : COLUMNS;
-        float part[TEXTS_TOGETHER][COLUMNS] = {{0}};
-        if (width == COLUMNS) {
-            for (size_t r = 0; r < rows; r++) {
-                const float *row = matrix + r * columns + from;
-                for (size_t text = 0; text < TEXTS_TOGETHER; text++) {
-                    float factor = vectors[text * stride + r];
-                    for (size_t d = 0; d < COLUMNS; d++) part[text][d] += factor * row[d];
-                }
+static void add_products(const float *restrict matrix, size_t rows, size_t columns,
+                         const float *restrict vectors, float *restrict sums, size_t stride,
+                         size_t texts) {
+    size_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+        const float *a = matrix + r * columns, *b = a + columns, *c = b + columns, *e = c + columns;
+        for (size_t text = 0; text < texts; text += 4) {
+            const float *v = vectors + text * stride + r;
+            const float *w = v + stride, *x = w + stride, *y = x + stride;
+            float *restrict to_v = sums + text * stride, *restrict to_w = to_v + stride;
+            float *restrict to_x = to_w + stride, *restrict to_y = to_x + stride;
+            for (size_t d = 0; d < columns; d++) {
+                to_v[d] = to_v[d] + v[0] * a[d] + v[1] * b[d] + v[2] * c[d] + v[3] * e[d];
+                to_w[d] = to_w[d] + w[0] * a[d] + w[1] * b[d] + w[2] * c[d] + w[3] * e[d];
+                to_x[d] = to_x[d] + x[0] * a[d] + x[1] * b[d] + x[2] * c[d] + x[3] * e[d];
+                to_y[d] = to_y[d] + y[0] * a[d] + y[1] * b[d] + y[2] * c[d] + y[3] * e[d];
             }
-        } else {
-            for (size_t r = 0; r < rows; r++)
-                for (size_t text = 0; text < TEXTS_TOGETHER; text++)
-                    for (size_t d = 0; d < width; d++)
-                        part[text][d] += vectors[text * stride + r] * matrix[r * columns + from + d];
         }
-        for (size_t text = 0; text < TEXTS_TOGETHER; text++)
-            for (size_t d = 0; d < width; d++) sums[text * stride + from + d] += part[text][d];
     }
+    for (; r < rows; r++)
+        for (size_t text = 0; text < texts; text++)
+            for (size_t d = 0; d < columns; d++)
+                sums[text * stride + d] += vectors[text * stride + r] * matrix[r * columns + d];
 }
 
 #endif

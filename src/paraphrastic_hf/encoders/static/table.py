@@ -100,7 +100,10 @@ class Table:
         return Table(numbers, rounding_error(numbers, rows), self.window)
 
     def with_dimension(self, dimension: int) -> Table:
-        """Return a table with the first `dimension` dimensions of every row."""
+        """Return a table with the first `dimension` dimensions of every row.
+
+        Window encoders are refused, because their hidden layer reads all dimensions of the mean.
+        """
         check_dimension(dimension, self.dimension)
         if self.window is not None and dimension < self.dimension:
             raise ModelError(

@@ -152,6 +152,17 @@ class WindowModel(AveragingModel):
         sums = bag_rows(table.view(-1, self.config.features), bags)
         return torch.relu(sums + self.bias)
 
+    def scaled(self, factor: float) -> WindowModel:
+        """Return a copy whose embeddings are `factor` times as long, exact for powers of two."""
+        copied = copy.deepcopy(self)
+        with torch.no_grad():
+            copied.embedding.weight.mul_(factor)
+            copied.output.weight.mul_(factor)
+            if self.config.hidden:
+                copied.from_mean.weight.div_(factor)
+                copied.from_hidden.weight.mul_(factor)
+        return copied
+
     def with_integers(self) -> WindowModel:
         """Return a copy whose tables T_k and bias are multiples of 1/127, as in packed models.
 

@@ -20,6 +20,7 @@ Row = dict[str, Any]
 Score = Callable[[Sequence[Row]], Sequence[float | None]]  # a number or None for each row
 
 REFERENCE, TRANSLATION, SOURCE = "reference", "translation", "source"
+COSINES = Bounds(-1, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Step:
             bound = getattr(self, name)
             if bound is not None and not math.isfinite(bound):
                 raise RecipeError(f"{name} must be finite, got {bound}. Omit it for no bound")
+            if bound is not None and not self.limits.allow(bound):
+                raise RecipeError(f"{name} must be {self.limits}, got {bound:g}")
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
             raise RecipeError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
 
@@ -47,6 +50,11 @@ class Step:
     def measure(self) -> str:
         """Name of the score in the reason of a rejection, such as `trigram overlap`."""
         raise NotImplementedError
+
+    @property
+    def limits(self) -> Bounds:
+        """Lowest and highest possible score."""
+        return Bounds()
 
     @property
     def bounds(self) -> Bounds:

@@ -17,7 +17,15 @@ from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.io.texts import every_text
 from paraphrastic_hf.mining.search import highest_cosines
 from paraphrastic_hf.mining.tiles import TILE
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row, Step, column
+from paraphrastic_hf.pipelines.steps.base import (
+    COSINES,
+    REFERENCE,
+    SOURCE,
+    TRANSLATION,
+    Row,
+    Step,
+    column,
+)
 from paraphrastic_hf.pipelines.steps.duplicates import COMPARED, PAIR
 from paraphrastic_hf.pipelines.steps.scores import loaded
 
@@ -52,6 +60,8 @@ class SemanticDuplicates(Step):
         "english", help="encoder: directory, packaged model or Hub name", names="model"
     )
     threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
+
+    limits = COSINES
 
     @cached_property
     def _earlier(self) -> list[np.ndarray]:
@@ -138,6 +148,7 @@ class Exclude(Step):
 
     name = "excluded"
     measure = "cosine with an excluded text"
+    limits = COSINES
 
     def __post_init__(self) -> None:
         super().__post_init__()

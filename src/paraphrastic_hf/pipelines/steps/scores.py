@@ -9,14 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.config.recipe import Bounds, argument
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.bitext import margin_score, neighbor_mean
 from paraphrastic_hf.mining.neighbors import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, Row, Step, column, sides
+from paraphrastic_hf.pipelines.steps.base import (
+    COSINES,
+    REFERENCE,
+    SOURCE,
+    Row,
+    Step,
+    column,
+    sides,
+)
 
 AT_A_TIME = 1 << 12  # rows encoded at a time
 POOL = 1 << 11  # minimum number of recent rows among which neighbors are searched
@@ -54,6 +62,10 @@ class ParaphraseScore(Step):
     @property
     def measure(self) -> str:
         return self.column.replace("_", " ")
+
+    @property
+    def limits(self) -> Bounds:
+        return COSINES
 
     @cached_property
     def _encoder(self) -> Any:
@@ -109,6 +121,10 @@ class CrossLingualScore(ParaphraseScore):
         choices=("none", "ratio", "distance"),
     )
     k: int = argument(4, help="with a margin: neighbors of each sentence", at_least=1)
+
+    @property
+    def limits(self) -> Bounds:
+        return COSINES if self.margin == "none" else Bounds()
 
     def _sides(self, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
         if rows and SOURCE in rows[0]:

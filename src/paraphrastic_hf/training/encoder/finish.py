@@ -1,7 +1,8 @@
-"""Changes to the table of a trained averaging model before saving (recipe section `finish`)."""
+"""Changes to a trained averaging or window model before saving (recipe section `finish`)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from paraphrastic_hf.encoders.batches import embed_texts
 from paraphrastic_hf.encoders.merged import merged_table
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.encoders.window import WindowModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
@@ -27,13 +29,23 @@ def finish(
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
     """Apply the recipe's `finish` section. Return the model and tokenizer to save.
 
-    Models that do not average are returned unchanged.
+    A window model is divided by a power of two, so that its embeddings have a mean length from 1 to
+    2. Cosines do not change, but classifiers over long vectors fit badly. Other models that do not
+    average are returned unchanged.
 
     Args:
         corpus: Training corpus with the attributes `sentences`, `language` and `languages`.
         others: Tables of the runs in `finish.merge_with`, (vocab, dim) each.
     """
     asked = recipe.finish
+
+    def embedded(members: np.ndarray) -> Tensor:
+        sample = _sample(members, asked.sample, recipe.seed)
+        return embed_texts(model, corpus.sentences, sample, max_length=recipe.data.max_length)
+
+    if isinstance(model, WindowModel):
+        length = embedded(np.ones(len(corpus.sentences))).norm(dim=1).mean().item()
+        return model.scaled(2.0 ** -math.floor(math.log2(length))), tokenizer
     if type(model) is not AveragingModel:
         return model, tokenizer
     table = own_table = model.embedding.weight.detach()
@@ -42,8 +54,7 @@ def finish(
         model = with_table(model, table)
     if asked.whiten or asked.dimension is not None:
         own = [name not in recipe.tokenizer.apart for name in corpus.languages]
-        sample = _sample(np.asarray(own)[corpus.language], asked.sample, recipe.seed)
-        vectors = embed_texts(model, corpus.sentences, sample, max_length=recipe.data.max_length)
+        vectors = embedded(np.asarray(own)[corpus.language])
         table = whitened(table, vectors, asked.whiten, asked.dimension)
     if asked.nested_dimensions:
         table = table[:, spread(table.shape[1])]
