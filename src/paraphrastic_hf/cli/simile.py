@@ -100,8 +100,9 @@ def add_scorer_arguments(
         help=(
             "how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
             "thesis. windows: best match of every five consecutive tokens of the first "
-            "1,024, for averaging models of this package (default: windows for simile, "
-            "sentences for other models)"
+            "1,024, for averaging models of this package and english-window. strict-windows: the "
+            "same, but each error and another order lower SIM more. Agrees best with human "
+            "judgments (default: windows for simile, sentences for other models)"
         ),
     )
     parser.add_argument(
