@@ -15,7 +15,6 @@ from tokenizers import Tokenizer
 import paraphrastic_hf
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.load import load_encoder
-from paraphrastic_hf.encoders.static.table import row_lengths
 from paraphrastic_hf.encoders.storage.fingerprint import identity, plain_backend
 from paraphrastic_hf.encoders.storage.locate import (
     DERIVED_MODELS,
@@ -300,8 +299,8 @@ class SimileScorer:
                 "sentences"
             )
         if model.table(NONE) is None:  # a window encoder, which has no `with_norm_power`
-            lengths = row_lengths(rows)[:, None]
-            rows = np.float32(rows * np.where(lengths > 0, lengths, 1) ** (NORM_POWER - 1))
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows = rows * np.where(lengths > 0, lengths, 1) ** (NORM_POWER - 1)
         return rows
 
     def _lengths(self, texts: list[str], ids: Ragged) -> np.ndarray | None:
