@@ -7,6 +7,7 @@ The contenders:
 
 * `ours` is `SimileScorer.score` with the packaged English model: SimiLE by windows, the default.
   `SimiLE of sentences` is the thesis's, and `ours, through evaluate` the metric of `evaluate.load`.
+  `strict windows` are `similarity="strict-windows"`, with the default model and `english-window`.
   All run with 1 and `--threads` threads. Our encoder caches words, so every repetition has a new
   one, which has seen only other segments.
 * `sacrebleu BLEU` and `sacrebleu chrF` are called as in `paraphrastic compare`, on one thread.
@@ -31,6 +32,7 @@ import importlib.util
 import os
 import statistics
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,14 +83,14 @@ def ours(threads: int) -> Iterator[Contender]:
 
     from paraphrastic_hf import SentenceEncoder, SimileScorer
 
-    def load() -> SentenceEncoder:
-        encoder = SentenceEncoder.from_pretrained("simile", num_threads=threads)
+    def load(model: str = "simile") -> SentenceEncoder:
+        encoder = SentenceEncoder.from_pretrained(model, num_threads=threads)
         if encoder._static is None:
             raise SystemExit("no fast path for this model; is the extension compiled?")
         return encoder
 
-    def directly(**options: Any) -> Score:
-        scorer = SimileScorer(load(), **options)
+    def directly(model: str = "simile", **options: Any) -> Score:
+        scorer = SimileScorer(load(model), **options)
         return lambda hypotheses, references: scorer.score(hypotheses, references).simile
 
     def through_evaluate() -> Score:
@@ -99,6 +101,9 @@ def ours(threads: int) -> Iterator[Contender]:
 
     yield Contender(OURS, threads, directly)
     yield Contender(SENTENCES, threads, lambda: directly(similarity="sentences"))
+    for model in ("simile", "english-window"):
+        strictly = partial(directly, model, similarity="strict-windows")
+        yield Contender(f"strict windows, {model}", threads, strictly)
     yield Contender(EVALUATE, threads, through_evaluate)
 
 

@@ -283,8 +283,10 @@ def head_logits(
     return add(times(output, features), output_bias)
 
 
-def window_similarity(first: Sequence[Vector], second: Sequence[Vector], reach: int) -> float:
-    """SIM by windows, from the token vectors of two texts."""
+def window_similarity(
+    first: Sequence[Vector], second: Sequence[Vector], reach: int, strict: bool = False
+) -> float:
+    """SIM by windows, or by strict windows, from the token vectors of two texts."""
     if not first or not second:
         return 0.0
 
@@ -292,9 +294,22 @@ def window_similarity(first: Sequence[Vector], second: Sequence[Vector], reach: 
         around = [range(max(i - reach, 0), min(i + reach + 1, len(rows))) for i in range(len(rows))]
         return [add(*(rows[j] for j in each)) for each in around]
 
+    def mean_best(own: list[list[float]], other: list[list[float]]) -> float:
+        best = []
+        for i, a in enumerate(own):
+            cosines = [cosine(a, b) for b in other]
+            if strict:
+                places = [
+                    abs((i + 0.5) / len(own) - (j + 0.5) / len(other)) for j in range(len(other))
+                ]
+                cosines = [c - 0.2 * place for c, place in zip(cosines, places, strict=True)]
+            best.append(max(cosines))
+        if strict:
+            return math.prod(max(each, 0.02) for each in best) ** (1 / len(best))
+        return sum(best) / len(best)
+
     own, other = windows(first), windows(second)
-    precision = sum(max(cosine(a, b) for b in other) for a in own) / len(own)
-    recall = sum(max(cosine(a, b) for a in own) for b in other) / len(other)
+    precision, recall = mean_best(own, other), mean_best(other, own)
     if precision <= 0 or recall <= 0:
         return 0.0
     return 2 * precision * recall / (precision + recall)

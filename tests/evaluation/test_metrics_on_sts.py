@@ -11,7 +11,7 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.sts import YEARS
-from paraphrastic_hf.evaluation.suites.translation import MEANS, sts_correlations
+from paraphrastic_hf.evaluation.suites.translation import MEANS, SUFFIXES, sts_correlations
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 
@@ -39,7 +39,7 @@ def test_the_first_sentence_is_the_reference_of_each_metric(
     row = next(r for r in results["rows"] if (r["group"], r["name"]) == ("2012", pairs.name))
     there = np.array([len(b) / len(a) for a, b in zip(pairs.first, pairs.second, strict=True)])
     expected = {"METEOR": there, "METEOR symmetric": (there + 1 / there) / 2}
-    for suffix, similarity in (("", "sentences"), (" by windows", "windows")):
+    for similarity, suffix in SUFFIXES.items():
         scorer = SimileScorer(encoder, similarity=similarity)
         scores = scorer.score(list(pairs.second), list(pairs.first))
         expected |= {f"SIM{suffix}": scores.sim, f"SimiLE{suffix}": scores.simile}

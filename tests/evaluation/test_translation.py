@@ -129,5 +129,6 @@ def test_the_default_model_on_the_official_files(official: Path) -> None:
     assert [row["size"] for row in results["rows"]] == [500] * 4 + [560] * 4
     assert results["headline"]["SimiLE 2015"] >= 54.6
     assert results["headline"]["SimiLE 2016"] >= 48.5
+    assert results["headline"]["SimiLE by strict windows 2016"] >= 58.5
     assert results["headline"]["BLEU 2015"] == pytest.approx(48.3, abs=0.1)
     assert results["headline"]["chrF 2016"] == pytest.approx(50.7, abs=0.1)

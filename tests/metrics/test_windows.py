@@ -11,7 +11,7 @@ from paraphrastic_hf.metrics import windows
 from paraphrastic_hf.metrics.costs import SemanticCost
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.utilities import SemanticUtility
-from paraphrastic_hf.metrics.windows import MOST_TOKENS, TextWindows, match_in_numpy
+from paraphrastic_hf.metrics.windows import LEAST, MOST_TOKENS, TextWindows, match_in_numpy
 from paraphrastic_hf.text.ragged import Ragged
 from tests.oracles import window_similarity
 
@@ -25,6 +25,7 @@ WAYS = [
         ),
     ),
 ]
+BY_WINDOWS = ("windows", "strict-windows")
 TEXTS = ["the cat sleeps on the mat", "a dog sleeps", "on the mat the cat sleeps", "", "zebra"]
 
 
@@ -37,38 +38,48 @@ def some_texts(draw: np.random.Generator, texts: int, dimension: int) -> tuple[n
 
 
 @pytest.mark.parametrize("dimension", [1, 15, 16, 17, 32, 50, 64])
+@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 def test_sim_by_windows_equals_a_slow_loop(
-    way: Any, dimension: int, monkeypatch: pytest.MonkeyPatch
+    way: Any, strict: bool, dimension: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "match", way)
     rows, texts = some_texts(np.random.default_rng(dimension), 9, dimension)
     every = np.arange(len(texts))
     for reach in (0, 1, 2, 5):
-        found = TextWindows(rows, texts, reach=reach).grid(every, every)
-        expected = [
-            [
-                window_similarity(rows[texts[a]].tolist(), rows[texts[b]].tolist(), reach)
-                for b in every
-            ]
-            for a in every
-        ]
+        found = TextWindows(rows, texts, reach=reach, strict=strict).grid(every, every)
+        vectors = [rows[texts[each]].tolist() for each in every]
+        expected = [[window_similarity(a, b, reach, strict) for b in vectors] for a in vectors]
         np.testing.assert_allclose(found, expected, atol=3e-6)
 
 
-def test_windows_of_equal_empty_and_reordered_texts() -> None:
+@pytest.mark.parametrize("similarity", BY_WINDOWS)
+def test_windows_of_equal_empty_and_reordered_texts(similarity: str) -> None:
     """Windows depend on word order, sentences do not."""
-    scores = SimileScorer().score(TEXTS, TEXTS)
-    assert scores.sim.tolist() == [1, 1, 1, 0, 1]
-    assert SimileScorer().score(["", "a cat"], ["a cat", ""]).simile.tolist() == [0, 0]
+    scorer = SimileScorer(similarity=similarity)
+    assert scorer.score(TEXTS, TEXTS).sim.tolist() == [1, 1, 1, 0, 1]
+    assert scorer.score(["", "a cat"], ["a cat", ""]).simile.tolist() == [0, 0]
     turned = TEXTS[:1], TEXTS[2:3]
     by_sentences = SimileScorer(similarity="sentences").score(*turned).sim[0]
     assert by_sentences == pytest.approx(1, abs=1e-6)
-    assert SimileScorer().score(*turned).sim[0] < 0.99
+    assert scorer.score(*turned).sim[0] < 0.99
 
 
-def test_sim_by_windows_is_symmetric_and_independent_of_the_batch() -> None:
-    scorer = SimileScorer()
+def test_one_error_lowers_strict_windows_more() -> None:
+    """A single window without a match lowers the geometric mean more than the arithmetic mean."""
+    rows = np.eye(9, dtype=np.float32)
+    texts = Ragged.from_lists([[1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 8, 5, 6, 7]])
+    plain, strict = (
+        TextWindows(rows, texts, reach=0, strict=each).sim(np.array([0]), np.array([1]))[0]
+        for each in (False, True)
+    )
+    assert plain == pytest.approx(6 / 7, abs=1e-6)
+    assert strict == pytest.approx(LEAST ** (1 / 7), abs=1e-6)
+
+
+@pytest.mark.parametrize("similarity", BY_WINDOWS)
+def test_sim_by_windows_is_symmetric_and_independent_of_the_batch(similarity: str) -> None:
+    scorer = SimileScorer(similarity=similarity)
     other = TEXTS[1:] + TEXTS[:1]
     together = scorer.score(TEXTS * 200, other * 200).sim  # by several threads
     alone = [scorer.score([a], [b]).sim[0] for a, b in zip(TEXTS, other, strict=True)]
@@ -86,13 +97,29 @@ def test_tokens_after_the_limit_are_ignored() -> None:
 
 def test_windows_need_an_averaging_model(transformer: Any) -> None:
     assert SimileScorer(transformer).similarity == "sentences"
-    with pytest.raises(ModelError):
-        SimileScorer(transformer, similarity="windows")
+    for similarity in BY_WINDOWS:
+        with pytest.raises(ModelError, match=similarity):
+            SimileScorer(transformer, similarity=similarity)
     with pytest.raises(ValueError, match="words"):
         SimileScorer(similarity="words")
 
 
+def test_a_window_encoder_is_compared_by_its_token_vectors() -> None:
+    encoder = SentenceEncoder.from_pretrained("english-window")
+    assert SimileScorer(encoder).similarity == "sentences"
+    rows = encoder.token_vectors()
+    assert encoder.table() is None is not rows
+    alone = SentenceEncoder.from_table(rows, encoder.tokenizer).with_norm_power(0.5)
+    for similarity in BY_WINDOWS:
+        found = SimileScorer(encoder, similarity=similarity).score(TEXTS, TEXTS[1:] + TEXTS[:1])
+        expected = SimileScorer(alone, similarity=similarity).score(TEXTS, TEXTS[1:] + TEXTS[:1])
+        np.testing.assert_allclose(found.sim, expected.sim, atol=1e-5)
+
+
 def test_the_signature_names_windows(encoder: SentenceEncoder) -> None:
+    strict = SimileScorer(encoder, similarity="strict-windows").signature()
+    assert "|tuned:newstest2015|" in strict
+    assert "|sim:strict-windows5|" in strict
     assert "|sim:windows5|" in SimileScorer().signature()
     assert "|sim:" not in SimileScorer(encoder).signature()
     assert "|sim:windows5|" in SimileScorer(encoder, similarity="windows").signature()
@@ -115,20 +142,22 @@ def test_the_default_model_is_recognized_by_its_content(
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_rows_that_are_not_finite_give_nan(
-    way: Any, number: float, monkeypatch: pytest.MonkeyPatch
+    way: Any, number: float, strict: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "match", way)
     rows = np.eye(4, dtype=np.float32)
     rows[2, 1] = number
-    texts = TextWindows(rows, Ragged.from_lists([[1, 2, 3], [0, 1, 3]]))
+    texts = TextWindows(rows, Ragged.from_lists([[1, 2, 3], [0, 1, 3]]), strict=strict)
     with np.errstate(invalid="ignore"):
         assert np.isnan(texts.sim(np.array([0, 1]), np.array([1, 0]))).all()
 
 
-def test_costs_and_utilities_support_windows() -> None:
-    scorer = SimileScorer()
+@pytest.mark.parametrize("similarity", BY_WINDOWS)
+def test_costs_and_utilities_support_windows(similarity: str) -> None:
+    scorer = SimileScorer(similarity=similarity)
     lists = [TEXTS[:2], TEXTS[2:4]]
     expected = scorer.score([*lists[0], *lists[1]], [TEXTS[0]] * 2 + [TEXTS[4]] * 2).simile
     costs = SemanticCost(scorer)(lists, [TEXTS[0], TEXTS[4]])
@@ -170,6 +199,8 @@ def test_inconsistent_arrays_are_refused(change: dict[str, Any], error: type[Exc
         "scores": np.zeros(1),
         "reach": 2,
         "most": 9,
+        "shift": 0.2,
+        "least": 0.02,
     }
     windows.match(*given.values())
     with pytest.raises(error):

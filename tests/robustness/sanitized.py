@@ -339,7 +339,7 @@ def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) 
         (words.average, 5),
         (rows.catch_up, 10),
         (rows.update, 11),
-        (windows.match, 8),
+        (windows.match, 10),
         (lambda *_: block.asked(), 0),
         (lambda *_: block.words(), 0),
         (lambda *_: (len(block), len(table)), 0),
@@ -374,7 +374,12 @@ def window_pairs(choice: random.Random, module: Any) -> int:
     lengths = numbers.integers(0, choice.choice([2, 7, 40]), 12)
     texts = Ragged.from_lists([numbers.integers(0, 9, n).tolist() for n in lengths])
     own, other = numbers.integers(0, 12, (2, 30))
-    settings = (choice.randrange(5), choice.choice([1, 5, 100]))
+    settings = (
+        choice.randrange(5),
+        choice.choice([1, 5, 100]),
+        choice.choice([0.0, 0.2]),
+        choice.choice([0.0, 0.02]),
+    )
     scores, expected = np.full(30, np.nan), np.full(30, np.nan)
     module.match(rows, texts.ids, texts.offsets, own, other, scores, *settings)
     match_in_numpy(rows, texts.ids, texts.offsets, own, other, expected, *settings)

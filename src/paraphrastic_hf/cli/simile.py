@@ -99,8 +99,9 @@ def add_scorer_arguments(
         choices=SIMILARITIES,
         help="how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
         "thesis. windows: best match of every five consecutive tokens of the first "
-        "1,024, for averaging models of this package (default: windows for simile, "
-        "sentences for other models)",
+        "1,024, for averaging models of this package and english-window. strict-windows: the "
+        "same, but errors and another order lower SIM more. It agrees best with human "
+        "judgments (default: windows for simile, sentences for other models)",
     )
     parser.add_argument(
         "--alpha", type=float, default=0.25, help="weight of the length penalty, 0 or more"

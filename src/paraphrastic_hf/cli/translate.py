@@ -64,7 +64,8 @@ def configure(parser: Parser) -> None:
     )
     parser.option(
         "--metric-similarity",
-        "unit that --metric simile or sim compares: sentences, or windows of five tokens (slower)",
+        "unit that --metric simile or sim compares: sentences, or windows of five tokens (slower), "
+        "as in paraphrastic simile",
         default="sentences",
         choices=SIMILARITIES,
     )
@@ -102,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
 def decider(
     arguments: argparse.Namespace,
 ) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
-    by_windows = arguments.metric_similarity == "windows"
+    by_windows = arguments.metric_similarity != "sentences"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
         raise DataError("--metric-similarity requires --decode mbr with --metric simile or sim")
@@ -119,7 +120,10 @@ def decider(
     if arguments.aggregate and metric not in ("simile", "sim"):
         raise DataError(f"--aggregate requires --metric simile or sim, got {metric}")
     if arguments.aggregate and by_windows:
-        raise DataError("--aggregate works only with --metric-similarity sentences, got windows")
+        raise DataError(
+            "--aggregate works only with --metric-similarity sentences, got "
+            f"{arguments.metric_similarity}"
+        )
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
     from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
 

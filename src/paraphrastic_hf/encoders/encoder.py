@@ -665,6 +665,21 @@ class SentenceEncoder(HubMixin):
         table = self._weights.table()
         return None if table is None or table.window is not None else table.rows(rows)
 
+    def token_vectors(self, rows: np.ndarray | slice | None = None) -> np.ndarray | None:
+        """Return token vectors of an averaging model or a window encoder, (rows, dim) float32.
+
+        The token vectors of a window encoder are an input of its network. Unlike those of `table`,
+        their mean is not the embedding.
+
+        Args:
+            rows: Row indices, (rows,), or a slice. None returns all rows.
+
+        Returns:
+            Token vectors, or None if `encode` computes with torch.
+        """
+        table = self._weights.table()
+        return None if table is None else table.rows(rows)
+
     @property
     def needs_torch(self) -> bool:
         """Whether `encode` computes with torch. False for averages and packed window encoders."""

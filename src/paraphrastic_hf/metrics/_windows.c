@@ -214,29 +214,37 @@ static void multiply(const float *own, const float *other, size_t width,
     cosines[3][0] = total(&d0), cosines[3][1] = total(&d1);
 }
 
-static double mean_best(const Windows *the) {
+/* The mean of the best cosines, or with a `least` above 0 their geometric mean. NaN propagates. */
+static double mean_best(const Windows *the, double least) {
     double total = 0;
-    for (size_t i = 0; i < the->count; i++) total += the->best[i];
-    return total / (double)the->count;
+    for (size_t i = 0; i < the->count; i++) {
+        double best = the->best[i];
+        total += least > 0 ? log(best < least ? least : best) : best;
+    }
+    double mean = total / (double)the->count;
+    return least > 0 ? exp(mean) : mean;
 }
 
-static double compare(Windows *own, Windows *other, size_t width) {
+static double compare(Windows *own, Windows *other, size_t width, double shift, double least) {
     if (!own->count || !other->count) return 0;
-    for (size_t i = 0; i < own->count; i++) own->best[i] = -1;
-    for (size_t j = 0; j < other->count; j++) other->best[j] = -1;
+    for (size_t i = 0; i < own->count; i++) own->best[i] = -INFINITY;
+    for (size_t j = 0; j < other->count; j++) other->best[j] = -INFINITY;
+    double own_step = 1 / (double)own->count, other_step = 1 / (double)other->count;
     for (size_t i = 0; i < own->count; i += OWN_AT_A_TIME)
         for (size_t j = 0; j < other->count; j += OTHER_AT_A_TIME) {
             float cosines[OWN_AT_A_TIME][OTHER_AT_A_TIME];
             multiply(own->numbers + i * width, other->numbers + j * width, width, cosines);
             for (size_t k = 0; k < OWN_AT_A_TIME && i + k < own->count; k++)
                 for (size_t l = 0; l < OTHER_AT_A_TIME && j + l < other->count; l++) {
-                    float cosine = cosines[k][l];
+                    double apart = fabs(((double)(i + k) + 0.5) * own_step -
+                                        ((double)(j + l) + 0.5) * other_step);
+                    float cosine = cosines[k][l] - (float)(shift * apart);
                     /* NaN propagates to the best cosine and the mean */
                     if (!(cosine <= own->best[i + k])) own->best[i + k] = cosine;
                     if (!(cosine <= other->best[j + l])) other->best[j + l] = cosine;
                 }
         }
-    double precision = mean_best(own), recall = mean_best(other);
+    double precision = mean_best(own, least), recall = mean_best(other, least);
     if (!(precision > 0) || !(recall > 0))
         return isnan(precision) || isnan(recall) ? NAN : 0;
     double score = 2 * precision * recall / (precision + recall);
@@ -244,14 +252,15 @@ static double compare(Windows *own, Windows *other, size_t width) {
 }
 
 PyDoc_STRVAR(match_doc,
-             "match(rows, ids, offsets, own, other, scores, reach, most): write SIM of each pair of "
-             "texts to scores.");
+             "match(rows, ids, offsets, own, other, scores, reach, most, shift, least): write SIM "
+             "of each pair of texts to scores.");
 
 static PyObject *match(PyObject *Py_UNUSED(module), PyObject *given) {
     PyObject *objects[ARRAYS];
     Py_ssize_t reach, most;
-    if (!PyArg_ParseTuple(given, "OOOOOOnn", &objects[0], &objects[1], &objects[2], &objects[3],
-                          &objects[4], &objects[5], &reach, &most))
+    double shift, least;
+    if (!PyArg_ParseTuple(given, "OOOOOOnndd", &objects[0], &objects[1], &objects[2], &objects[3],
+                          &objects[4], &objects[5], &reach, &most, &shift, &least))
         return NULL;
     Arguments a;
     if (get_arguments(&a, objects) || reach < 0 || most < 0) {
@@ -266,7 +275,7 @@ static PyObject *match(PyObject *Py_UNUSED(module), PyObject *given) {
     for (size_t i = 0; i < a.pairs && !failed; i++) {
         failed = read_text(&a, &own, a.own[i], (size_t)reach, (size_t)most);
         if (!failed) failed = read_text(&a, &other, a.other[i], (size_t)reach, (size_t)most);
-        if (!failed) a.scores[i] = compare(&own, &other, width);
+        if (!failed) a.scores[i] = compare(&own, &other, width, shift, least);
     }
     free(own.numbers);
     free(own.best);

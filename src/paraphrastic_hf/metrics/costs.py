@@ -188,7 +188,7 @@ def make_cost(
     Args:
         metric: One of `METRICS`. `half` is the mean of `bleu` and `simile`.
         model: Model of SIM and SimiLE, as in `SimileScorer`.
-        similarity: `sentences` (7.2.1) or `windows`, as in `SimileScorer`.
+        similarity: `sentences` (7.2.1), `windows` or `strict-windows`, as in `SimileScorer`.
         alpha: Weight of the length penalty, 0 or more.
         penalty: Length penalty of `simile` and `half`, as in `SimileScorer`.
         name: For `function`, `module:function`. For `evaluate`, the name to pass to

@@ -3,5 +3,5 @@
 PENALTIES = ("both", "brevity", "excess", "none")
 UNITS = ("tokens", "characters")  # units of length
 SEVERAL = ("best", "mean")  # score of a segment with several references
-SIMILARITIES = ("windows", "sentences")
+SIMILARITIES = ("windows", "strict-windows", "sentences")
 UTILITIES = ("simile", "sim", "bleu", "chrf")  # of minimum Bayes risk

@@ -103,7 +103,8 @@ class SemanticUtility:
         self, embedded: Embedded, own: np.ndarray, other: np.ndarray, shares: np.ndarray
     ) -> np.ndarray:
         if not isinstance(embedded, SentenceVectors):
-            raise DataError("aggregate requires similarity sentences, got windows")
+            got = self.scorer.similarity
+            raise DataError(f"aggregate requires similarity sentences, got {got}")
         mean = shares @ embedded.units[other]
         cosines = (embedded.units[own] @ mean).clip(-1.0, 1.0)
         if (lengths := embedded.lengths) is None:
@@ -142,7 +143,7 @@ def make_utility(
     Args:
         metric: `simile`, `sim`, `bleu` (sentence BLEU, smoothed as in the thesis) or `chrf`.
         model: Model of SIM and SimiLE, as in `SimileScorer`.
-        similarity: `windows`, or `sentences`, which also supports the method `aggregated`.
+        similarity: As in `SimileScorer`. Only `sentences` supports the method `aggregated`.
 
     Example:
         >>> from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk

@@ -3,8 +3,13 @@
 A sentence embedding ignores word order and hides local errors. Here the vector of a window is the
 sum of its token vectors. Each window is matched with the most similar window of the other text, as
 BERTScore matches tokens (Zhang et al., 2020). The best cosines are averaged for each text, and SIM
-is the F1 (harmonic mean) of the two averages. The width was tuned on newstest2015
-(recipes/beyond-bleu-2019).
+is the F1 (harmonic mean) of the two averages.
+
+Strict windows lower the score more for each error. They average by the geometric mean, so a window
+without a good match counts more. They also prefer matches at a similar place in the text: a cosine
+is lowered by `SHIFT` times the distance of the two windows, in units of the text length.
+
+Width, `SHIFT` and `LEAST` were tuned on newstest2015 (recipes/beyond-bleu-2019).
 """
 
 from __future__ import annotations
@@ -19,6 +24,8 @@ from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.text.ragged import Ragged
 
 REACH = 2  # tokens to either side, so windows of five
+SHIFT = 0.2  # of strict windows: cosine lost from one end of the text to the other
+LEAST = 0.02  # of strict windows: smallest cosine in the geometric mean
 DIGITS = 6  # of a cosine, which float32 holds
 PAIRS_AT_A_TIME = 256  # per thread
 KEPT_TEXTS = 256  # texts whose windows the numpy version caches
@@ -33,6 +40,7 @@ class TextWindows:
         ids: Token ids of all texts. Tokens after the first 1,024 of a text are ignored.
         lengths: Length of each text, (texts,). None without a length penalty.
         reach: Number of tokens of a window on each side of its middle token, 0 or more.
+        strict: Compare by strict windows.
         num_threads: Number of threads; -1 uses one per core.
 
     Example:
@@ -49,10 +57,12 @@ class TextWindows:
         lengths: np.ndarray | None = None,
         *,
         reach: int = REACH,
+        strict: bool = False,
         num_threads: int = -1,
     ) -> None:
         self._rows = np.ascontiguousarray(rows, np.float32)
-        self._ids, self._reach = ids, reach
+        self._ids = ids
+        self._settings = (reach, MOST_TOKENS, *((SHIFT, LEAST) if strict else (0.0, 0.0)))
         self._threads = num_threads if num_threads > 0 else (os.cpu_count() or 1)
         self.lengths = lengths
 
@@ -85,8 +95,7 @@ class TextWindows:
 
     def _match(self, own: np.ndarray, other: np.ndarray, scores: np.ndarray, part: slice) -> None:
         ids, offsets = self._ids.ids, self._ids.offsets
-        settings = (self._reach, MOST_TOKENS)
-        match(self._rows, ids, offsets, own[part], other[part], scores[part], *settings)
+        match(self._rows, ids, offsets, own[part], other[part], scores[part], *self._settings)
 
 
 def match_in_numpy(
@@ -98,6 +107,8 @@ def match_in_numpy(
     scores: np.ndarray,
     reach: int,
     most: int,
+    shift: float,
+    least: float,
 ) -> None:
     """Compute SIM of pairs in numpy, like the compiled function `match` in `_windows.c`.
 
@@ -110,6 +121,8 @@ def match_in_numpy(
         scores: Output array for the SIM of each pair, (pairs,) float64.
         reach: Number of tokens of a window on each side of its middle token, 0 or more.
         most: Maximum number of tokens compared per text, 0 or more.
+        shift: Cosine lost by two windows at opposite ends of their texts, 0 or more.
+        least: Smallest cosine in the geometric mean. 0 for the arithmetic mean.
     """
     texts = Ragged(ids, offsets)
 
@@ -126,10 +139,15 @@ def match_in_numpy(
         first, second = windows(a), windows(b)
         scores[i] = 0.0
         if len(first) and len(second):
-            cosines = first @ second.T
-            precision, recall = cosines.max(1).mean(), cosines.max(0).mean()
+            here, there = ((np.arange(len(side)) + 0.5) / len(side) for side in (first, second))
+            cosines = first @ second.T - shift * np.abs(here[:, None] - there)
+            precision, recall = (_mean(cosines.max(axis), least) for axis in (1, 0))
             if not (precision <= 0 or recall <= 0):  # written so that NaN passes through
                 scores[i] = min(2 * precision * recall / (precision + recall), 1.0)
+
+
+def _mean(best: np.ndarray, least: float) -> float:
+    return float(np.exp(np.log(np.maximum(best, least)).mean()) if least > 0 else best.mean())
 
 
 try:

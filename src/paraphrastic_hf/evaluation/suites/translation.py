@@ -23,9 +23,12 @@ from paraphrastic_hf.evaluation.suites import sts
 from paraphrastic_hf.metrics.matching import MATCHING, load_matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 
-BY_WINDOWS = " by windows"
-SEMANTIC = ("SIM", "SimiLE")
-METRICS = (*SEMANTIC, *(name + BY_WINDOWS for name in SEMANTIC), *MATCHING)
+SUFFIXES = {
+    "sentences": "",
+    "windows": " by windows",
+    "strict-windows": " by strict windows",
+}
+METRICS = (*(name + each for each in SUFFIXES.values() for name in ("SIM", "SimiLE")), *MATCHING)
 
 Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
 
@@ -34,10 +37,10 @@ def semantic_measure(encoder: Any) -> Measure:
     """Return a function that computes SIM and SimiLE on sentences and on windows of tokens.
 
     Metrics that the encoder does not support are left out. SimiLE needs a tokenizer to measure
-    lengths. Windows need an encoder that averages vectors from an embedding table.
+    lengths. Windows need an encoder with token vectors in a table.
     """
     scorers = {}
-    for suffix, similarity in (("", "sentences"), (BY_WINDOWS, "windows")):
+    for similarity, suffix in SUFFIXES.items():
         try:
             scorers[suffix] = SimileScorer(encoder, similarity=similarity)
         except ModelError:

@@ -39,8 +39,8 @@ Args:
         `languages`, such as ("de", "en"), and `segments`.
     model: `simile` (`english` with more even row norms), `english`, `tiny`, `multilingual`, a
         directory, or the Hub name of a sentence encoder.
-    similarity: `windows`, or `sentences` as in the paper. Default: windows for the model `simile`,
-        sentences for any other.
+    similarity: `windows`, `strict-windows` (agrees best with human judgments), or `sentences` as in
+        the paper. Default: windows for the model `simile`, sentences for any other.
     alpha: weight of the length penalty. 0.25 is SimiLE.
     penalty: `both`, `brevity`, `excess` or `none`.
     length: `tokens` or `characters`.

@@ -40,7 +40,7 @@ from paraphrastic_hf.training.seq2seq.job import check_written, written_side
 logger = logging.getLogger(__name__)
 
 PAIRS_AT_A_TIME = 10_000
-ENGLISH = ("simile", "english", "tiny")  # packaged models for English only
+ENGLISH = ("simile", "english", "english-window", "tiny")  # packaged models for English only
 SIDES = ("sources", "targets", "texts")
 
 
