@@ -30,7 +30,7 @@ A pair with such a sentence is left out. Standard error shows their number.
 Sentences are tokenized as in the Penn Treebank. Tokenized text stays unchanged.
 
 examples:
-  echo 'She drove home.' | paraphrastic parse -
+  echo 'She sold a small house.' | paraphrastic parse -
   paraphrastic parse lines.txt --template
   paraphrastic parse runs/parser --pairs pairs.tsv --output parsed.tsv"""
 

@@ -47,8 +47,8 @@ class SentenceParser(SavedModel):
 
     Example:
         >>> parser = SentenceParser.from_pretrained()
-        >>> print(parser.parse(["She drove home."])[0].tree)
-        (ROOT (S (NP (PRP She)) (VP (VBD drove) (ADVP (RB home))) (. .)))
+        >>> print(parser.parse(["She sold a house."])[0].tree)
+        (ROOT (S (NP (PRP She)) (VP (VBD sold) (NP (DT a) (NN house))) (. .)))
     """
 
     model: ParserModel
