@@ -67,7 +67,9 @@ def main() -> None:
     own, wanted = ([checked_tree(row[column]) for row in rows] for column in (2, 3))
     encoder = SentenceEncoder.from_pretrained()
     sentence_parser = SentenceParser.from_pretrained(given.parser)
-    paraphraser = SyntacticParaphraser.from_pretrained(given.model, generator=given.generator)
+    paraphraser = SyntacticParaphraser.from_pretrained(
+        given.model, generator=given.generator, encoder=encoder
+    )
     how = GenerationOptions(beams=3, max_tokens=40)  # thesis
     scorer = given.language_model and LanguageScorer.from_pretrained(given.language_model)
     outputs: dict[str, list[str]] = {"source": sources, "reference": references}
@@ -85,6 +87,8 @@ def main() -> None:
         write([template(tree) for tree in wanted], "template")
         if not paraphraser.writer.needs_template:
             outputs["no template"] = paraphraser.canonicalise(sources, writing=how)
+            found = paraphraser.best(sources, 1, writing=how)
+            outputs["best"] = [each[0].text if each else "" for each in found]
     else:
         write(wanted, "gold parse")
         if given.generator:
@@ -98,17 +102,22 @@ def main() -> None:
     for each in given.system:
         name, _, path = each.partition("=")
         outputs[name] = Path(path).read_text(encoding="utf-8").splitlines()[: len(rows)]
-    for name, texts in outputs.items():
-        known = [number for number, text in enumerate(texts) if text.strip()]
-        trees: list = [None] * len(texts)
-        parsed = sentence_parser.parse([texts[number] for number in known])
-        for number, each in zip(known, parsed, strict=True):
-            trees[number] = None if each.problem else tree_or_none(str(each.tree))
+    for name, written in outputs.items():
+        known = [number for number, text in enumerate(written) if text.strip()]
+        texts, asked, given_trees, right, read = (
+            [each[number] for number in known]
+            for each in (written, wanted, own, references, sources)
+        )
+        trees = [
+            None if each.problem else tree_or_none(str(each.tree))
+            for each in sentence_parser.parse(texts)
+        ]
         systems[name] = {
-            "match": template_match(trees, wanted),
-            "match source": template_match(trees, own),
-            "TED": mean_tree_distance(trees, wanted),
-            **measure_paraphrases(texts, references, sources, encoder=encoder),
+            "written": 100 * len(known) / len(written),
+            "match": template_match(trees, asked),
+            "match source": template_match(trees, given_trees),
+            "TED": mean_tree_distance(trees, asked),
+            **measure_paraphrases(texts, right, read, encoder=encoder),
         }
         if scorer is not None:
             found = scorer.score(texts)

@@ -22,7 +22,7 @@ The script completes commands, options, choices, recipes and their keys, suites,
 models and files. Write it again after each update of the package."""
 NO_PACKAGED_MODEL = (  # commands that take no packaged model
     *("card", "predict", "perplexity"),
-    *("translate", "reconstruct", "transfer", "paraphrase"),
+    *("translate", "reconstruct", "transfer"),
 )
 Completion = dict[str, str | dict[str, str]]  # completion function of an argument, by shell
 
@@ -90,10 +90,15 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
         return tuple(SOURCES)
     is_model = action.dest in ("model", "models", "first", "second")
     if is_model and not set(path) & set(NO_PACKAGED_MODEL):
-        from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER, known_models
+        from paraphrastic_hf.encoders.storage.locate import (
+            DEFAULT_PARAPHRASER,
+            DEFAULT_PARSER,
+            known_models,
+        )
 
-        parses = "parse" in path
-        return tuple(name for name in known_models() if (name == DEFAULT_PARSER) == parses)
+        own = {"parse": DEFAULT_PARSER, "paraphrase": DEFAULT_PARAPHRASER}
+        others = (name for name in known_models() if name not in own.values())
+        return next(((name,) for command, name in own.items() if command in path), tuple(others))
     return ()
 
 

@@ -362,13 +362,13 @@ class SyntacticParaphraser(HubMixin):
         return [self._asked(each) for each in lists]
 
     def _asked(self, templates: Sequence[str] | None) -> list[str]:
-        if not templates and not self.writer.needs_template:
+        given = templates or ()
+        if given or self.writer.needs_template:
+            check_templates(given, self.writer.reads, has_generator=self.generator is not None)
+        if not given:
             return [""]
-        check_templates(
-            templates or (), self.writer.reads, has_generator=self.generator is not None
-        )
         asked = []
-        for text in templates:
+        for text in given:
             tree = checked_tree(text)
             cut = parse_text(template(tree))
             if self.templates and cut not in self.templates and cut not in self._warned:

@@ -254,9 +254,10 @@ class TemplatedWriter(HubMixin):
         device = self.model.device
         read = padded(batch, 0, device)
         if self.reads != NONE:
-            of_template = padded(list(self.templates.encode_batch(list(templates))), 0, device)
-            read |= {f"template_{name}": ids for name, ids in of_template.items()}
-            read["template_ids"] = read.pop("template_input_ids")
+            ids = self.templates.encode_batch(list(templates))
+            wanted = padded([ids[number].tolist() for number in range(len(ids))], 0, device)
+            read["template_ids"] = wanted["input_ids"]
+            read["template_attention_mask"] = wanted["attention_mask"]
         return self.model.encoder(**read), {}
 
     def _encoded_apart(
