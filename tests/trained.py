@@ -96,6 +96,7 @@ PARAPHRASERS = {
     "scpn": PARAPHRASE.format("embedding_size: 16"),
     "parse_generator": PARAPHRASE.format("writes: parse, template: template"),
     "paraphraser": PARAPHRASE.format("kind: paraphraser, template: none"),
+    "ssru": PARAPHRASE.format("kind: ssru, template: template, heads: 2"),
     "bart": PARAPHRASE.format(f"kind: bart, template: template, {STOCK}"),
 }
 FAMILIES: Mapping[str, str] = {**RECIPES, **GENERATIVE, **TRANSLATORS, **PARAPHRASERS}

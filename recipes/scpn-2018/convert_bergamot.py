@@ -10,6 +10,7 @@ times in it are left out. `--every-piece` keeps the whole vocabulary, to transla
 from __future__ import annotations
 
 import argparse
+import re
 import struct
 from pathlib import Path
 
@@ -60,10 +61,19 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
-def state_of(
-    w: dict[str, np.ndarray], encoder_layers: int, decoder_layers: int
-) -> dict[str, np.ndarray]:
+def sizes_of(w: dict[str, np.ndarray]) -> dict[str, int]:
+    """Return the sizes of a model as settings of `SsruConfig`, except the number of heads."""
+    layers = {
+        f"{side}_layers": sum(bool(re.fullmatch(rf"{side}_l\d+_ffn_W1", name)) for name in w)
+        for side in ("encoder", "decoder")
+    }
+    wide, size = w["encoder_l1_ffn_W1"].shape[1], w["Wemb"].shape[1]
+    return {**layers, "feed_forward": wide, "hidden_size": size}
+
+
+def state_of(w: dict[str, np.ndarray], sizes: dict[str, int]) -> dict[str, np.ndarray]:
     """Return the weights under the names of `SsruModel`, except its template table."""
+    encoder_layers, decoder_layers = sizes["encoder_layers"], sizes["decoder_layers"]
     state: dict[str, np.ndarray] = {}
 
     def dense(name: str, *parts: tuple[str, str]) -> None:
@@ -146,11 +156,15 @@ def main() -> None:
     parser.add_argument("--every-piece", action="store_true", help="keep the whole vocabulary")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()
+    if args.text is None and not args.every_piece:
+        parser.error("pass TEXT or --every-piece")
     (weights,), (vocabulary,) = (sorted(args.model.glob(p)) for p in ("model.*.bin", "vocab.*.spm"))
     lines = None if args.every_piece else args.text.read_text(encoding="utf-8").splitlines()
     inner, ids = smaller_vocabulary(vocabulary, lines)
     tokenizer = MarkedTokenizer(inner, "end")
-    state = state_of(read_weights(weights), 6, 2)
+    found = read_weights(weights)
+    sizes = sizes_of(found)
+    state = state_of(found, sizes)
     rows = [*ids, ids[0]]  # <pad>'s row is never used, and the end mark is the last entry
     for name in ("encoder.table.weight", "output.bias"):
         state[name] = state[name][rows]
@@ -158,14 +172,17 @@ def main() -> None:
         np.arange(len(rows)) < 2, np.float32(-100), state["output.bias"]
     )
     config = SsruConfig(
+        **sizes,
         vocab_size=tokenizer.vocab_size,
         template_vocab_size=parse_tokenizer().vocab_size,
         eos_token_id=tokenizer.special.end[0],
         decoder_start_token_id=tokenizer.special.end[0],
     )
+    torch.manual_seed(0)  # for the table of templates
     model = SsruModel(config)
-    found = {name: torch.tensor(value) for name, value in state.items()}
-    report = model.load_state_dict(found, strict=False)
+    report = model.load_state_dict(
+        {name: torch.tensor(value) for name, value in state.items()}, strict=False
+    )
     if report.unexpected_keys or set(report.missing_keys) - {
         "encoder.template_table.weight",
         "output.weight",

@@ -43,7 +43,8 @@ def main() -> None:
     given = parser.parse_args()
     count = 0
     lines, trees = (
-        path.read_text(encoding="utf-8").split("\n") for path in (given.lines, given.trees)
+        path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        for path in (given.lines, given.trees)
     )
     with given.output.open("w", encoding="utf-8") as output:
         for line, text in zip(lines, trees, strict=True):

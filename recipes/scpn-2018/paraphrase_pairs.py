@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--people", nargs="*", default=[], help="files of sentence pairs")
     given = parser.parse_args()
     lines, trees, back, back_trees = (
-        path.read_text(encoding="utf-8").split("\n")[:-1]
+        path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         for path in (given.lines, given.trees, given.back, given.back_trees)
     )
     templates = {}

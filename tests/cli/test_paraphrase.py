@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from paraphrastic_hf.cli import attack as attack_command
+from paraphrastic_hf.cli import paraphrase as paraphrase_command
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation import adversarial
+from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+from paraphrastic_hf.generation.templates import load_templates
 from paraphrastic_hf.predictors import any_classifier
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
@@ -24,7 +28,7 @@ TEMPLATE = "(ROOT (S (NP) (VP) (.)))"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("models")
-    for kind in ("scpn", "parse-generator", "paraphraser"):
+    for kind in ("scpn", "parse-generator", "paraphraser", "ssru"):
         scpn.make(kind, made)
     (made / "lines.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
     return made
@@ -55,6 +59,34 @@ def test_canonicalization_keeps_the_order_of_lines(folder: Path, run: Run) -> No
     options = ["--canonical", "--max-tokens", 5, "--quiet"]
     out = run("paraphrase", folder / "paraphraser", folder / "lines.txt", *options).out
     assert [bool(line) for line in out.split("\n")] == [True, False, True, False]
+
+
+def test_without_templates_the_best_paraphrases_are_written(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("a man sold the paper .\n\nthe man sold a paper .\n", encoding="utf-8")
+    monkeypatch.setattr(paraphrase_command, "DEFAULT_PARAPHRASER", str(folder / "ssru"))
+    assert run("paraphrase", file, "--max-tokens", 4, "--quiet").out.startswith("line\tkept\t")
+    run("paraphrase", status=2)
+    run("paraphrase", tmp_path / "missing.txt", status=2)
+    counts = load_templates(folder / "ssru")
+    written = {text: (f"the man sold {n} papers", n - 9.0) for n, text in enumerate([*counts, ""])}
+    writer: Any = scpn.Scripted(written)
+    stub = SyntacticParaphraser(writer, templates=counts)
+    monkeypatch.setattr(paraphrase_command, "load_paraphraser", lambda _: stub)
+    plain = ["paraphrase", file, "--encoder", "none", "--quiet"]
+    last = [text for text, _ in reversed(written.values())]
+    for options, count in (([], 3), (["--best", 2], 2)):
+        rows = [line.split("\t") for line in run(*plain, *options).out.splitlines()[1:]]
+        assert [(row[0], row[6]) for row in rows] == [
+            (number, text) for number in "13" for text in last[:count]
+        ]
+    drawn = ["--best", 3, "--draw", 1]
+    rows = [line.split("\t") for line in run(*plain, *drawn).out.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["1", "3"]
+    for refused in (["--best", 0], ["--best", -1], ["--best", 0, "--template", TEMPLATE]):
+        assert str(refused[1]) in run(*plain, *refused, status=2).err
 
 
 def test_an_attack_writes_reports_and_training_rows(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from paraphrastic_hf.generation.writing import GeneratedText
+from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 
@@ -42,3 +46,21 @@ def make(kind: str, folder: Path, *options: str) -> Path:
     recipe = load_recipe(write_recipe(folder), [*KINDS[kind], *options])
     train(recipe, folder / kind, progress=False)
     return folder / kind
+
+
+class Scripted:
+    """Stub of a `TemplatedWriter` that writes a given text for each template, "" for none."""
+
+    reads, writes, needs_template, tokenizer = "template", "sentence", False, parse_tokenizer()
+
+    def __init__(self, texts: dict[str, tuple[str, float]]) -> None:
+        self.texts = texts  # with their mean log-probabilities
+
+    def count_tokens(self, lines: Sequence[str]) -> list[int]:
+        return [len(line.split()) for line in lines]
+
+    def write(
+        self, sources: Sequence[str], templates: Sequence[Sequence[str]], _: Any
+    ) -> list[list[list[GeneratedText]]]:
+        found = [[self.texts[template] for template in own] for own in templates]
+        return [[[GeneratedText(*one, (5,))] for one in own] for own in found]

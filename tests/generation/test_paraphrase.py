@@ -256,3 +256,40 @@ def test_a_saved_length_limit_is_ignored(models: dict[str, Path]) -> None:
     how = GenerationOptions(sample=True, top_p=1, outputs=5, max_tokens=4)
     ((outputs,),) = writer.write(["the cat sleeps ."], [["(ROOT (S (NP) (VP) (.)))"]], how)
     assert max(len(each.ids) for each in outputs) == 4
+
+
+SOURCE = "a man sold the paper."
+WRITTEN = {  # text, mean log-probability
+    "(S (NP ) (VP ) (. ) )": ("the man sold a paper.", -3.0),
+    "(S (PP ) (, ) (NP ) (VP ) (. ) )": ("A man SOLD the paper!", -0.1),  # equal to the source
+    "(S (NP ) (VP ) )": ("the paper was sold by a man.", -0.2),
+    "(SINV (VP ) (NP ) (. ) )": ("The man sold a paper", -0.5),  # equal to the first
+    "(S (VP ) (. ) )": ("paper paper paper", -0.1),  # repeats a word
+    "(NP (NP ) (. ) )": ("", float("nan")),
+    "(S (CC ) (NP ) (VP ) (. ) )": ("and a man sold a paper", 0.0),
+    "(S (ADVP ) (, ) (NP ) (VP ) (. ) )": ("now, a man sold a paper", 0.0),
+    "(S (INTJ ) (, ) (NP ) (VP ) (. ) )": ("oh, a man sold a paper", 0.0),
+    "": ("a man sold papers.", -0.3),  # without a template
+}
+BEST = ["the paper was sold by a man.", "a man sold papers.", "The man sold a paper"]
+
+
+@pytest.mark.parametrize("encoder", [None, LetterEncoder()], ids=["alone", "encoder"])
+def test_the_best_paraphrases_differ_and_are_ranked(encoder: Any) -> None:
+    counts = {text: 1 for text in WRITTEN if text}
+    writer: Any = scpn.Scripted(WRITTEN)
+    paraphraser = SyntacticParaphraser(writer, templates=counts, encoder=encoder)
+    lines = [SOURCE, SOURCE]
+    found = paraphraser.best(lines, 9, **LOOSE)
+    score = [
+        0.1 * one.nats + (one.similarity if encoder else 0.0)  # cosine and log-probability
+        for one in found[0]
+    ]
+    assert score == sorted(score, reverse=True)
+    assert {one.text for one in found[0]} == set(BEST)
+    assert encoder is not None or [one.text for one in found[0]] == BEST
+    assert paraphraser.best(lines, 2, **LOOSE) == [each[:2] for each in found]
+    ((alone,),) = paraphraser.best([SOURCE], 9, ["(S (CC) (NP) (VP) (.))"], **LOOSE)
+    assert alone.text == "and a man sold a paper"  # templates that were asked for are used
+    writer.needs_template = True
+    assert "a man sold papers." not in {one.text for one in paraphraser.best([SOURCE], **LOOSE)[0]}

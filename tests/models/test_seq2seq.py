@@ -174,3 +174,27 @@ def test_seq2seq_trainer_trains_with_templates(kind: str, tmp_path: Path) -> Non
         given = {k: v[None] for k, v in each.items() if k == "template_ids"}
         written = model.eval().generate(SOURCE[:1], max_new_tokens=8, **given)
         assert written[0, 1:].tolist() == each["labels"].tolist()
+
+
+def test_guidance_raises_what_the_template_makes_likelier() -> None:
+    scores = {}
+    for guidance in (1.0, 2.5):
+        model = make("ssru", guidance=guidance)
+        scores[guidance] = model(SOURCE, MASK, decoder_input_ids=TARGET, **BESIDE).logits
+    wanted = scores[1.0].log_softmax(-1)
+    free = make("ssru")(SOURCE, MASK, decoder_input_ids=TARGET).logits.log_softmax(-1)
+    assert not torch.allclose(free, wanted, atol=1e-3)
+    torch.testing.assert_close(scores[2.5], free + 2.5 * (wanted - free))
+    chosen = TARGET > 0
+    likely = [
+        make("ssru", guidance=guidance)(
+            SOURCE,
+            MASK,
+            decoder_input_ids=TARGET,
+            logits_at=chosen,
+            targets=TARGET[chosen],
+            **BESIDE,
+        ).loss
+        for guidance in (1.0, 2.5)
+    ]
+    assert likely[0] == likely[1]  # the held-out likelihood is without guidance

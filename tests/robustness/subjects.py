@@ -52,6 +52,7 @@ from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.models.seq2seq.ssru import SsruConfig, SsruModel
 from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
@@ -200,6 +201,8 @@ CONV = {
 }
 TEMPLATED = {"embedding_size": 8, "template_vocab_size": parse_tokenizer().vocab_size}
 TEMPLATED |= {"template_hidden_size": 4, "template_embedding_size": 4}
+SSRU = {"template_vocab_size": parse_tokenizer().vocab_size, "heads": 2, "feed_forward": 8}
+SSRU |= {"encoder_layers": 1, "decoder_layers": 1}
 SHORT = GenerationOptions(beams=2, max_tokens=8)
 
 
@@ -379,6 +382,7 @@ SUBJECTS: dict[str, Subject] = {
     "SCPN": Subject(
         partial(save_writer, ScpnModel, ScpnConfig, TRANSLATION, TEMPLATED), paraphrase
     ),
+    "SSRU": Subject(partial(save_writer, SsruModel, SsruConfig, TRANSLATION, SSRU), paraphrase),
     **{
         f"vectors.txt{end}": Subject(writes(f"v.txt{end}", pack(VECTORS)), read_vectors)
         for end, pack in PACKED.items()

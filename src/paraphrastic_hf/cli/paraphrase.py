@@ -116,7 +116,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.canonical:
         _refuse_beside_canonical(arguments)
     elif not is_steered:
-        arguments.templates, arguments.best = f"top{FREQUENT}", arguments.best or BEST
+        arguments.templates = f"top{FREQUENT}"
+        arguments.best = BEST if arguments.best is None else arguments.best
     if arguments.best is not None and arguments.best < 1:
         raise DataError(f"--best must be at least 1, got {arguments.best}")
     for name, lowest in (("overlap", 0), ("similarity", -1)):
@@ -165,7 +166,7 @@ def run(arguments: argparse.Namespace) -> None:
                 if arguments.best is None:
                     found = paraphraser.paraphrase(block, templates, **options)
                 else:
-                    asked = templates if is_steered else None
+                    asked = templates if is_steered or arguments.draw else None
                     found = paraphraser.best(block, arguments.best, asked, **options)
                 for place, each in enumerate(found, number + 1):
                     for one in each:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,14 +49,17 @@ class Paraphrase:
 def ranked(found: Sequence[Paraphrase], source: str) -> list[Paraphrase]:
     """Return the kept paraphrases that differ from each other and the source, best first.
 
-    The score is the cosine plus the mean log-probability of a token, in nats. Case and punctuation
-    do not count as differences.
+    The score is the cosine plus the mean log-probability of a token, in nats. Without an encoder, it
+    is the log-probability alone. Case and punctuation do not count as differences.
     """
-    best = sorted(found, key=lambda one: -(one.similarity + one.nats))
+
+    def score(one: Paraphrase) -> float:
+        return one.nats + (0 if math.isnan(one.similarity) else one.similarity)
+
     met = {bare(source)}
     kept = []
-    for one in best:
-        if one.is_kept and bare(one.text) not in met:
+    for one in sorted((one for one in found if one.is_kept), key=score, reverse=True):
+        if bare(one.text) not in met:
             met.add(bare(one.text))
             kept.append(one)
     return kept

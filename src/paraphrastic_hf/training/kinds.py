@@ -163,7 +163,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
     mapping |= {key: value for key, value in settings if key == "kind"}
     recipe_class = class_of(mapping)
     if any(key == "start" for key, _ in settings):
-        _make_room_for_start(mapping)
+        _make_room_for_start(mapping, recipe_class)
     for key, value in settings:
         _refuse_key_of_another_kind(key, recipe_class)
         set_key(recipe_class, mapping, key, value)
@@ -186,13 +186,18 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
     return recipe
 
 
-def _make_room_for_start(mapping: dict[str, Any]) -> None:
-    """Remove the sections that `--start` replaces: tokenizer, and model except its dropouts."""
+def _make_room_for_start(mapping: dict[str, Any], recipe_class: type) -> None:
+    """Remove the sections that `--start` replaces: tokenizer, and model except its dropouts.
+
+    A paraphrase generator also keeps its kind and the part of a parse that it reads.
+    """
+    kept: tuple[str, ...] = ("embedding_dropout", "word_dropout")
+    if recipe_class is ParaphraseRecipe:
+        kept = ("kind", "template", "dropout")
     mapping.pop("tokenizer", None)
     model = mapping.pop("model", None)
     if isinstance(model, dict):
-        kept = {key: model[key] for key in ("embedding_dropout", "word_dropout") if key in model}
-        mapping["model"] = kept
+        mapping["model"] = {key: model[key] for key in kept if key in model}
 
 
 def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:

@@ -12,8 +12,10 @@ import pytest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.generation.templates import load_templates
 from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.paraphrase.job import Paraphrasing, most_tokens
 from tests.generation import scpn
@@ -145,3 +147,25 @@ def test_stock_models_read_sentence_and_template_within_their_limit(tmp_path: Pa
     assert most_tokens(recipe) == (70, 20)
     plain = load_recipe(tmp_path / "recipe.yaml", [*options, "--model.template", "none"])
     assert most_tokens(plain) == (20, 20)
+
+
+def test_a_run_can_start_from_another(tmp_path: Path) -> None:
+    first = scpn.make("ssru", tmp_path)
+    path = tmp_path / "second.yaml"  # `--start` removes its sizes and its tokenizer
+    text = scpn.SMALL.replace("hidden_size: 16", "hidden_size: 16, kind: ssru, template: template")
+    path.write_text(text, encoding="utf-8")
+    start = ["--start", str(first)]
+    still = load_recipe(path, [*start, "--learning_rate", "1e-9", "--steps", "1"])
+    train(still, tmp_path / "second", progress=False)
+    losses = [record(folder)["held_out"]["perplexity"] for folder in (first, tmp_path / "second")]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    assert load_templates(tmp_path / "second") == load_templates(first)
+    sizes = ("--hidden_size 32", "--model.heads 2", "--model.kind scpn")
+    for option in (*sizes, "--tokenizer.lowercase false"):
+        with pytest.raises(RecipeError, match="start"):
+            load_recipe(path, [*start, *option.split()])
+    plain = load_recipe(path, [*start, "--model.template", "none"])
+    other = load_recipe(path, ["--start", str(scpn.make("by-template", tmp_path))])
+    for recipe, wrong in ((plain, "none"), (other, "paraphrastic-scpn")):
+        with pytest.raises(RecipeError, match=wrong):
+            Paraphrasing(recipe, Context())

@@ -267,7 +267,7 @@ class SsruModel(Seq2SeqModel):
             vectors = torch.cat([vectors[:, :1] * 0 + first, vectors[:, 1:]], 1)
         states = dropout(vectors, self.config.dropout, self.training)
         is_read, read = encoded.is_token, encoded.keys_values
-        is_guided = getattr(encoded, "free_keys_values", None) is not None
+        is_guided = logits_at is None and getattr(encoded, "free_keys_values", None) is not None
         if is_guided:  # the second half of the batch is without templates
             states = torch.cat([states, states])
             is_read = torch.cat([is_read, encoded.free_is_token])
@@ -275,8 +275,7 @@ class SsruModel(Seq2SeqModel):
         states = self._write(states, is_read, read, cache, ids.shape[1], 1 + is_guided)
         if is_guided:
             wanted, free = self.output(states).float().log_softmax(-1).chunk(2)
-            scores = free + self.config.guidance * (wanted - free)
-            return scores if logits_at is None else scores[logits_at], None
+            return free + self.config.guidance * (wanted - free), None
         scores = self.output(states if logits_at is None else states[logits_at])
         if targets is None:
             return scores, None

@@ -12,7 +12,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig
 
 from paraphrastic_hf.config.recipe import names_file
-from paraphrastic_hf.encoders.storage.locate import local_directory
+from paraphrastic_hf.encoders.storage.locate import as_directory, local_directory
 from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.generation.loading import load_whole
 from paraphrastic_hf.generation.templates import save_templates
@@ -166,7 +166,7 @@ class Paraphrasing(Seq2SeqRun):
 
 def start_of(recipe: ParaphraseRecipe, data_root: Any) -> Path:
     """Return the directory of the model in the recipe key `start`."""
-    directory = local_directory(resolve_model(str(recipe.start), data_root))
+    directory = local_directory(as_directory(resolve_model(str(recipe.start), data_root)))
     config = AutoConfig.from_pretrained(directory)
     if (config.model_type, getattr(config, "template", None)) != (
         SsruConfig.model_type,
