@@ -16,7 +16,14 @@ from safetensors.numpy import load_file
 from sentence_transformers import SentenceTransformer
 from transformers import AutoModel, AutoModelForTokenClassification, AutoTokenizer
 
-from paraphrastic_hf import SentenceEncoder, SentenceParser, load_dataset, packaged_model
+from paraphrastic_hf import (
+    GenerationOptions,
+    SentenceEncoder,
+    SentenceParser,
+    SyntacticParaphraser,
+    load_dataset,
+    packaged_model,
+)
 from paraphrastic_hf.corpora.readers.sts_files import read_stsb
 from paraphrastic_hf.corpora.readers.syntax import parsed_sentences
 from paraphrastic_hf.encoders.storage.directory import load_model
@@ -153,6 +160,15 @@ def test_transformers_loads_the_packaged_parser() -> None:
     model = AutoModelForTokenClassification.from_pretrained(folder, dtype=torch.float32)
     parser = SentenceParser.from_pretrained()
     assert SentenceParser(model, load_tokenizer(folder)).parse(TEXTS) == parser.parse(TEXTS)
+
+
+def test_the_packaged_paraphraser_writes_paraphrases() -> None:
+    paraphraser = SyntacticParaphraser.from_pretrained(encoder=SentenceEncoder.from_pretrained())
+    line = "She drove home because she was tired."
+    (found,) = paraphraser.best([line], 2, writing=GenerationOptions(beams=1, max_tokens=20))
+    assert "Because she was tired, she drove home." in [one.text for one in found]
+    size = sum(path.stat().st_size for path in packaged_folder("paraphraser").iterdir())
+    assert size < 30e6
 
 
 @needs_data

@@ -3,9 +3,11 @@
     python recipes/scpn-2018/control.py runs/scpn parsed-pairs.held-out.tsv \\
         --generator runs/parse-generator --parser runs/parser --output control.md
 
-Rows: the second sentence's own parse, the parse that the generator makes of its template, the
-generator alone, the unchanged source, and outputs of other systems (--system). The parser's
-tree of the second sentence is the reference.
+Rows: the second sentence's own parse or template, the parse that the generator makes of its
+template, the generator alone, the unchanged source and second sentence, the output without template
+and the best paraphrase (for models that do not need a template), and outputs of other systems
+(--system). The parser's tree of the second sentence is the reference. Lines without output count
+only in the column `written`.
 """
 
 from __future__ import annotations

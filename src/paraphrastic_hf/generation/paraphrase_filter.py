@@ -49,8 +49,8 @@ class Paraphrase:
 def ranked(found: Sequence[Paraphrase], source: str) -> list[Paraphrase]:
     """Return the kept paraphrases that differ from each other and the source, best first.
 
-    The score is the cosine plus the mean log-probability of a token, in nats. Without an encoder, it
-    is the log-probability alone. Case and punctuation do not count as differences.
+    The score is the cosine plus the mean log-probability of a token, in nats. Without an encoder,
+    it is the log-probability alone. Case and punctuation do not count as differences.
     """
 
     def score(one: Paraphrase) -> float:
