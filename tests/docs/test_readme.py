@@ -30,7 +30,18 @@ from tests.evaluation.sts_files import write_sts
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
 ORDER = (  # guides that use outputs of others come later
-    *("train", "use", "generate", "translate", "score", "evaluate", "mine", "align", "corpora"),
+    *(
+        "train",
+        "use",
+        "generate",
+        "paraphrase",
+        "translate",
+        "score",
+        "evaluate",
+        "mine",
+        "align",
+        "corpora",
+    ),
     *("clean", "convert", "publish", "space", "browser"),
 )
 PAGES = {

@@ -282,7 +282,7 @@ def test_the_best_paraphrases_differ_and_are_ranked(encoder: Any) -> None:
     lines = [SOURCE, SOURCE]
     found = paraphraser.best(lines, 9, **LOOSE)
     score = [
-        0.1 * one.nats + (one.similarity if encoder else 0.0)  # cosine and log-probability
+        one.nats + (one.similarity if encoder else 0.0)  # cosine and log-probability
         for one in found[0]
     ]
     assert score == sorted(score, reverse=True)

@@ -152,7 +152,10 @@ def run(arguments: argparse.Namespace) -> None:
         for block in blocks:
             parses = None if trees is None else list(islice(trees, len(block)))
             if parses is not None and len(parses) < len(block):
-                raise DataError(f"{arguments.trees} has fewer lines than {arguments.file}")
+                raise DataError(
+                    f"{arguments.trees} ends before line {number + len(parses) + 1} of "
+                    f"{arguments.file}"
+                )
             if arguments.canonical:
                 for text in paraphraser.canonicalise(block, writing=how.after(number)):
                     output.write(one_line(text) + "\n")
@@ -177,7 +180,7 @@ def run(arguments: argparse.Namespace) -> None:
             output.flush()
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
-            raise DataError(f"{arguments.trees} has more lines than {arguments.file} ({number})")
+            raise DataError(f"{arguments.trees} continues after line {number} of {arguments.file}")
         if without and without == number:
             raise DataError(f"{arguments.trees} has no tree. Write it with `paraphrastic parse`")
     tell_if_empty(arguments.file, number, "paraphrase")

@@ -29,7 +29,7 @@ def tanh_(values: Tensor) -> Tensor:
         values: Numbers, any shape.
 
     Returns:
-        `values`.
+        `values`, in the shape given.
 
     Example:
         >>> tanh_(torch.tensor([-9.0, 0.0, 0.5]))

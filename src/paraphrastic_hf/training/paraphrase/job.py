@@ -167,7 +167,7 @@ class Paraphrasing(Seq2SeqRun):
 def start_of(recipe: ParaphraseRecipe, data_root: Any) -> Path:
     """Return the directory of the model in the recipe key `start`."""
     directory = local_directory(as_directory(resolve_model(str(recipe.start), data_root)))
-    config = AutoConfig.from_pretrained(directory)
+    config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
     if (config.model_type, getattr(config, "template", None)) != (
         SsruConfig.model_type,
         recipe.model.template,
