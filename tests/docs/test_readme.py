@@ -30,19 +30,8 @@ from tests.evaluation.sts_files import write_sts
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
 ORDER = (  # guides that use outputs of others come later
-    *(
-        "train",
-        "use",
-        "generate",
-        "paraphrase",
-        "translate",
-        "score",
-        "evaluate",
-        "mine",
-        "align",
-        "corpora",
-    ),
-    *("clean", "convert", "publish", "space", "browser"),
+    *("train", "use", "generate", "translate", "score", "evaluate", "mine", "align", "corpora"),
+    *("clean", "convert", "publish", "space", "browser", "paraphrase"),
 )
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -73,6 +62,7 @@ SMALLER = {  # start of a command -> options added to it
     "train beyond-bleu-2019/small-mle": "--vocab_size 150 --hidden_size 8 --held_out 5 --epochs 1",
     "train beyond-bleu-2019/small-minimum-risk": "--held_out 5 --steps 2 --candidates.count 2",
     **dict.fromkeys(("translate", "transfer"), "--max-tokens 5"),
+    "paraphrase": "--beams 1 --max-tokens 5",
     **dict.fromkeys(("significance", "simile", "compare", "judge"), "--samples 20"),
 }
 SKIPPING = 3  # exit status with missing files, since few exist here
