@@ -68,6 +68,8 @@ def test_without_templates_the_best_paraphrases_are_written(
     file.write_text("a man sold the paper .\n\nthe man sold a paper .\n", encoding="utf-8")
     monkeypatch.setattr(paraphrase_command, "DEFAULT_PARAPHRASER", str(folder / "ssru"))
     assert run("paraphrase", file, "--max-tokens", 4, "--quiet").out.startswith("line\tkept\t")
+    free = run("paraphrase", file, "--canonical", "--max-tokens", 4, "--quiet").out
+    assert free.count("\n") == 3
     run("paraphrase", status=2)
     run("paraphrase", tmp_path / "missing.txt", status=2)
     counts = load_templates(folder / "ssru")

@@ -240,12 +240,13 @@ def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -
         load_templates(Path(as_directory(arguments.generator or arguments.model))) if needed else {}
     )
     templates = templates_of(arguments, counts)
-    check_templates(
-        templates,
-        reads,
-        has_generator=filler is not None,
-        has_parses=bool(arguments.parser or arguments.trees),
-    )
+    if templates or config.get("model_type") != "paraphrastic-ssru":  # which needs no template
+        check_templates(
+            templates,
+            reads,
+            has_generator=filler is not None,
+            has_parses=bool(arguments.parser or arguments.trees),
+        )
     return templates
 
 
