@@ -114,6 +114,9 @@ def main() -> None:
             None if each.problem else tree_or_none(str(each.tree))
             for each in sentence_parser.parse(texts)
         ]
+        if not known:
+            systems[name] = {"written": 0.0}
+            continue
         systems[name] = {
             "written": 100 * len(known) / len(written),
             "match": template_match(trees, asked),

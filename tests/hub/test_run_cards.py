@@ -130,7 +130,7 @@ def test_a_table_changed_after_selection_is_mentioned(root: Path, tmp_path: Path
     model = trained(recipe + "finish: {significant_bits: 5}", tmp_path, tmp_path / "data")
     card = card_of(model)
     assert SELECTION["stsb-dev"] in card
-    assert "Step: 3." in card
+    assert "step 3 " in card
     assert "`finish`" in card
 
 
