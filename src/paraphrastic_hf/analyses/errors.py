@@ -29,7 +29,7 @@ class Judged(NamedTuple):
 
     @property
     def lead(self) -> float:
-        """Absolute error of the second encoder minus that of the first, -5 to 5."""
+        """How much larger the absolute error of the second encoder is, -5 to 5 points."""
         return abs(self.other - self.gold) - abs(self.one - self.gold)
 
 

@@ -35,11 +35,11 @@ FREQUENT, BEST = 20, 3
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
 EPILOG = """\
-Without templates, the best paraphrases of each line are written, of those with the 20 most frequent
-templates of training. With templates, a row is written for each line and template. Columns,
-tab-separated: line number, whether the filter kept it, template, mean log-probability of the tokens
-(nats), overlap, similarity, paraphrase, and the reason if it was rejected. With --canonical, only
-one paraphrase of each line is written.
+Without templates, each line is paraphrased with 20 frequent templates and, if the model can, with
+none. The best paraphrases are written. With templates, a row is written for each line and template.
+Columns, tab-separated: line number, whether the filter kept it, template, mean log-probability of
+the tokens (nats), overlap, similarity, paraphrase, and the reason if it was rejected. With
+--canonical, only one paraphrase of each line is written.
 
 examples:
   paraphrastic paraphrase lines.txt

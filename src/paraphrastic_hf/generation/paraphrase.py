@@ -268,9 +268,9 @@ class SyntacticParaphraser(HubMixin):
             free = self.paraphrase(sentences, **options)
             found = [first + rest for first, rest in zip(found, free, strict=True)]
         if self.parser is not None:
-            found = self._with_template(found)
+            self._reject_other_templates(found)
         if not self.writer.needs_template:
-            found = self._likely(sentences, found)
+            self._reject_unlikely(sentences, found)
         return [ranked(each, line)[:count] for each, line in zip(found, sentences, strict=True)]
 
     def canonicalise(
@@ -299,45 +299,27 @@ class SyntacticParaphraser(HubMixin):
         """
         self._asked(templates)
 
-    def _with_template(self, found: list[list[Paraphrase]]) -> list[list[Paraphrase]]:
+    def _reject_other_templates(self, found: list[list[Paraphrase]]) -> None:
         """Reject the paraphrases whose parse does not have the requested template."""
-        asked = [one for each in found for one in each if one.is_kept and one.template]
         assert self.parser is not None
-        missed = set()
-        for one, parsed in zip(asked, self.parser([one.text for one in asked]), strict=True):
-            tree = _tree_of(parsed)
+        places = [place for place in _kept(found) if found[place[0]][place[1]].template]
+        parsed = self.parser([found[row][k].text for row, k in places])
+        for (row, k), each in zip(places, parsed, strict=True):
+            one, tree = found[row][k], _tree_of(each)
             if tree is None or not same_template(tree, read_tree(one.template)):
-                missed.add(one)
-        remark = "it does not have the template"
-        return [
-            [replace(one, remark=remark) if one in missed else one for one in each]
-            for each in found
-        ]
+                found[row][k] = replace(one, remark="it does not have the template")
 
-    def _likely(
-        self, sentences: Sequence[str], found: list[list[Paraphrase]]
-    ) -> list[list[Paraphrase]]:
+    def _reject_unlikely(self, lines: Sequence[str], found: list[list[Paraphrase]]) -> None:
         """Set `nats` to those without template, and reject unlikely paraphrases."""
-        pairs = [
-            (line, one.text)
-            for line, each in zip(sentences, found, strict=True)
-            for one in each
-            if one.is_kept
-        ]
-        sources, texts = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        nats = iter(self.writer.free_likelihoods(sources, texts))
-        kept = []
-        for each in found:
-            scored = [replace(one, nats=next(nats)) if one.is_kept else one for one in each]
-            kept.append(
-                [
-                    replace(one, remark=f"its log-probability is {one.nats:.2f}")
-                    if one.is_kept and one.nats < MIN_NATS
-                    else one
-                    for one in scored
-                ]
-            )
-        return kept
+        places = _kept(found)
+        sources, texts = (
+            [lines[row] for row, _ in places],
+            [found[row][k].text for row, k in places],
+        )
+        nats = self.writer.free_likelihoods(sources, texts)
+        for (row, k), value in zip(places, nats, strict=True):
+            remark = f"its log-probability is {value:.2f}" if value < MIN_NATS else ""
+            found[row][k] = replace(found[row][k], nats=value, remark=remark)
 
     def _steady_templates(self) -> list[str]:
         kept = {
@@ -460,6 +442,11 @@ class SyntacticParaphraser(HubMixin):
                 remarks[number] = "the sentence could not be parsed"
             sources.append("" if remarks[number] else text)
         return sources
+
+
+def _kept(found: list[list[Paraphrase]]) -> list[tuple[int, int]]:
+    """Return the places of the kept paraphrases: sentence, and number within the sentence."""
+    return [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.is_kept]
 
 
 def _tree_of(found: Tree | ParsedLine | None) -> Tree | None:

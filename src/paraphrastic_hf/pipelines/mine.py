@@ -1,7 +1,7 @@
 """Mine sentence pairs from many files with the executors of `corpus make`.
 
-One task searches one pair of files. The neighbors found by all tasks are joined before margins are
-computed, so the result equals that of a single search over all files.
+One task searches one pair of files. Margins are computed from the joined neighbors of all tasks, so
+the pairs are the same as in one search over all files.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ from paraphrastic_hf.io.files import (
     write_json,
 )
 
+# types of packed models that get a copy
 EXPANDED = ("paraphrastic-averaging", "paraphrastic-parser", "paraphrastic-ssru")
 RECORD = "sha256"  # file with the hash of the copy next to it
 
@@ -49,7 +50,7 @@ def copies() -> Path:
 
 
 def expanded(folder: Path) -> Path:
-    """Return `folder`, or a copy in the cache if it contains a packed average or a packed parser.
+    """Return `folder`, or a copy in the cache if it contains a packed model of `EXPANDED`.
 
     Other packed models need this package in any case. Copies whose files were changed are replaced.
     """

@@ -274,7 +274,7 @@ class GenerativeRecipe:
 
     @property
     def needs_both_sides(self) -> str:
-        """First setting that needs the semantic vectors of both sides. Empty if there is none."""
+        """First key of the recipe that needs the semantic vectors of both sides, or ""."""
         found = "training.contrastive" if self.training.contrastive else ""
         is_both = self.run.development == "clean-and-bitext"
         return found or ("run.development clean-and-bitext" if is_both else "")
