@@ -137,6 +137,8 @@ def smaller_vocabulary(path: Path, lines: list[str] | None) -> tuple[SubwordToke
     smaller.normalizer_spec.Clear()
     smaller.normalizer_spec.name = "identity"
     spec = smaller.trainer_spec
+    spec.ClearField("input")  # paths of the machine that trained it
+    spec.ClearField("model_prefix")
     spec.vocab_size, spec.pad_id, spec.unk_id, spec.bos_id, spec.eos_id = (
         len(smaller.pieces),
         0,
