@@ -77,7 +77,8 @@ test-integrations:  ## exports and classes for other libraries, with the real on
 		model2vec onnxruntime langchain-core llama-index-core haystack-ai chromadb lancedb txtai bertopic keybert polars duckdb spacy \
 		"ray[data]" daft pyspark datatrove openai cohere httpx
 	npm install --prefix .venv-integrations --ignore-scripts --silent @huggingface/transformers
-	.venv-integrations/bin/python -m pytest tests/integrations tests/encoders/test_export.py tests/hub/test_copies.py
+	PATH="$(CURDIR)/.venv-integrations/bin:$$PATH" DAFT_RUNNER=native \
+		python -m pytest tests/integrations tests/encoders/test_export.py tests/hub/test_copies.py
 
 check: install  ## what CI runs: format, lint, types, tests (they build the site), and the built wheel on its own
 	$(BIN)/ruff format --check .

@@ -22,6 +22,7 @@ CONTRASTIVE = {
     "word": f"{WORDS}\n" + SMALL.format(""),
     "weighted": f"{WORDS}\n" + SMALL.format(", kind: weighted"),
     "projection": f"{WORDS}\n" + SMALL.format(", kind: projection, layers: 2, activation: tanh"),
+    "window": f"{WORDS}\n" + SMALL.format(", kind: window"),
     "recurrent": f"{WORDS}\n"
     + SMALL.format(", kind: recurrent, bidirectional: true, pooling: max"),
     "gated": f"{WORDS}\n" + SMALL.format(", kind: gated, variant: 2"),

@@ -179,7 +179,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 
     The config sets `split_special_tokens`, so that a literal `<pad>` in a text is ordinary text.
     """
-    write_bytes(directory / "tokenizer.json", tokenizer.to_str(pretty=True).encode("utf-8"))
+    write_bytes(directory / "tokenizer.json", tokenizer.to_str().encode("utf-8"))
     write_json(
         directory / "tokenizer_config.json",
         {
