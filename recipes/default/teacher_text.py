@@ -1,7 +1,7 @@
 """Collect the English text that `english-window` learns from, as rows of two unrelated texts.
 
 Sources: the open and share-alike sources of the data folder, and Debian packages, unpacked into one
-folder (commands: README.md beside this file). Two further sources are made from their sentences:
+folder (commands: trials.md beside this file). Two further sources are made from their sentences:
 phrases cut out of sentences, and sentences with a negation, a swap or another word. A text of four
 words or more that is also a line of the evaluation data is left out, except for spans that may
 begin and end anywhere. Compressed evaluation files are not read.

@@ -1,7 +1,7 @@
 """Averages the token tables of several training runs with the same vocabulary.
 
 Averaging reduces the noise of training. Before averaging, each table is rotated onto the others
-(orthogonal Procrustes), which changes no cosine. See recipes/default, "Two runs made one".
+(orthogonal Procrustes), which changes no cosine. See `recipes/default/trials.md`.
 """
 
 from __future__ import annotations

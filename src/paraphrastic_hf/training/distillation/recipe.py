@@ -1,6 +1,6 @@
 """Recipe keys of distillation, which the papers do not use.
 
-`recipes/default/README.md` reports how the defaults were chosen.
+`recipes/default/trials.md` reports how the defaults were chosen.
 """
 
 from __future__ import annotations
