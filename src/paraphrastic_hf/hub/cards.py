@@ -56,7 +56,7 @@ COPY_TAGS = {"model2vec": ["model2vec"], "onnx": ["onnx", "transformers.js"]}
 BEST = "This checkpoint scored best on"
 SELECTION = {
     "none": "The last checkpoint was kept, without a development set.",
-    "clean": f"{BEST} the clean development set. It consists of pairs from STS-B dev, SICK trial "
+    "clean": f"{BEST} the clean development set: pairs from STS-B dev, SICK trial "
     "and Annotated-PPDB dev that are in no reported test set.",
     "clean-and-bitext": f"{BEST} the clean development set and held-out translations. The clean "
     "set consists of pairs from STS-B dev, SICK trial and Annotated-PPDB dev that are in no "
