@@ -169,9 +169,7 @@ def train_ours(setting: Setting, pairs: list[Pair]) -> Run:
         accelerator = Accelerator(cpu=True)
         loop = LoopWithoutCheckpoints(
             model,
-            recipe.training,
-            replace(recipe.run, log_every=one_log_line),
-            seed=recipe.seed,
+            replace(recipe, run=replace(recipe.run, log_every=one_log_line)),
             directory=directory,
             accelerator=accelerator,
             show_progress=False,

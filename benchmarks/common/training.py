@@ -61,13 +61,7 @@ def run_ours(setting: Setting, folder: Path) -> float:
     accelerator = new_accelerator(recipe.training.precision)
     objective = setting.kind.objective(setting.model, accelerator)
     loop = LoopWithoutCheckpoints(
-        setting.model,
-        recipe.training,
-        recipe.run,
-        seed=1,
-        directory=folder,
-        accelerator=accelerator,
-        show_progress=False,
+        setting.model, recipe, directory=folder, accelerator=accelerator, show_progress=False
     )
 
     def train() -> None:

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.io.files import write_bytes, write_json
 from paraphrastic_hf.pipelines.read import read_corpus
 from paraphrastic_hf.pipelines.statistics.tenths import write_tenths
 from paraphrastic_hf.pipelines.steps.registry import make_step
-from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import load_contrastive
 
 RECIPES = Path(__file__).resolve().parent.parent
 TRANSLATION_SCORE = "translation_score"  # step, and the column it reads
@@ -125,7 +124,7 @@ def run(
     if (place / "row.json").exists():
         return
     settings = ["--epochs", str(arguments.epochs), "--sources", str(folder / part["file"])]
-    loaded = read_recipe(ContrastiveRecipe, RECIPES / f"{recipe}.yaml", settings)
+    loaded = load_contrastive(RECIPES / f"{recipe}.yaml", settings)
     train(loaded, place, data_root=arguments.data, progress=False)
     encoder = SentenceEncoder.from_pretrained(place)
     headline = evaluate(encoder, "sts", arguments.data / "eval", name=name)["headline"]

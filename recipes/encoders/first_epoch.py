@@ -15,12 +15,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.corpora.readers.sts_files import read_stsb
 from paraphrastic_hf.evaluation.measures.similarity import score_suite
 from paraphrastic_hf.io.files import write_json
-from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import load_contrastive
 
 RECIPES = Path(__file__).resolve().parent.parent
 SHARE = 10  # train on one pair in ten
@@ -91,12 +90,10 @@ def score(recipe: str, options: str, epochs: int, folder: Path, data_root: Path)
         path, given = RECIPES / f"{recipe}.yaml", [*SETTINGS.split(), *options.split()]
         given += ["--epochs", str(epochs)]
         sources = []
-        for source in read_recipe(ContrastiveRecipe, path).data.sources:
+        for source in load_contrastive(path).data.sources:
             assert source.max_pairs is not None
             sources.append({"path": source.path, "max_pairs": source.max_pairs // SHARE})
-        made = read_recipe(
-            ContrastiveRecipe, path, [*given, "--sources", *map(json.dumps, sources)]
-        )
+        made = load_contrastive(path, [*given, "--sources", *map(json.dumps, sources)])
         train(made, folder, data_root=data_root, progress=False)
         encoder = SentenceEncoder.from_pretrained(folder)
         found = score_suite(encoder.encode, [read_stsb(data_root / "eval", "dev")])

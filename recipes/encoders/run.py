@@ -19,13 +19,13 @@ from typing import Any
 import torch
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import load_contrastive
 
 RECIPES = Path(__file__).resolve().parent.parent
 COLUMNS = (
@@ -82,7 +82,7 @@ def read_rows() -> list[dict[str, Any]]:
 
 def recipe_of(row: dict[str, Any], *overrides: str) -> ContrastiveRecipe:
     path = RECIPES / f"{row['recipe']}.yaml"
-    return read_recipe(ContrastiveRecipe, path, [*row["options"].split(), *overrides])
+    return load_contrastive(path, [*row["options"].split(), *overrides])
 
 
 def run(row: dict[str, Any], folder: Path, data_root: Path, development: str | None) -> None:

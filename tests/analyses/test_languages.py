@@ -10,11 +10,11 @@ import pytest
 from paraphrastic_hf.analyses import distances as d
 from paraphrastic_hf.analyses.language_scores import bitext_folders, of_one_model, of_runs
 from paraphrastic_hf.analyses.languages import Language, languages, piece_overlap
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.kinds import load_contrastive
 from tests.analyses.made import DEMO, word_encoder
 from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
@@ -160,7 +160,7 @@ def test_overlap_can_be_measured_on_bitext(tmp_path: Path) -> None:
 def of_demo(folder: Path, *settings: str) -> ContrastiveRecipe:
     put(folder, {"given.yaml": "data: {sources: [none.tsv]}"})
     settings = (*settings, "--epochs", "1", "--mega_batch", "1", "--development", "clean")
-    return read_recipe(ContrastiveRecipe, folder / "given.yaml", settings)
+    return load_contrastive(folder / "given.yaml", settings)
 
 
 @pytest.mark.slow
@@ -196,6 +196,6 @@ def test_with_apart_the_overlap_ignores_marks(tmp_path: Path) -> None:
     (found,) = of_runs(recipe, *folders, given, pairs=40, apart=True, data_root=tmp_path)
     assert found.overlap > 0.5  # both sides are English
     run = tmp_path / "out" / "runs" / "de-40-apart"
-    assert read_recipe(ContrastiveRecipe, run / "recipe.yaml").tokenizer.apart == ["de"]
+    assert load_contrastive(run / "recipe.yaml").tokenizer.apart == ["de"]
     rows = languages(made(8), unit="r", source="made", apart=True).tables[0].rows
     assert rows[1][:1] + rows[1][2:3] == ["thesis, all", 24.9]

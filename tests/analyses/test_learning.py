@@ -9,12 +9,12 @@ import pytest
 from paraphrastic_hf.analyses.convergence import convergence, read_curve
 from paraphrastic_hf.analyses.data_amount import chosen_pairs, data_amount, halvings
 from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.engine.recipe import SourceArguments
+from paraphrastic_hf.training.kinds import load_contrastive
 from tests.analyses.made import DEMO, column
 from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
@@ -32,7 +32,7 @@ def data_root(tmp_path: Path) -> Path:
 def recipe(tmp_path: Path, *overrides: str) -> ContrastiveRecipe:
     path = tmp_path / "given.yaml"
     path.write_text(f"data: {{sources: [{json.dumps(str(DEMO))}]}}", encoding="utf-8")
-    return read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+    return load_contrastive(path, [*SMALL, *overrides])
 
 
 # Curves

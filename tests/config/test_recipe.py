@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,19 +10,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import (
     argument,
     build,
-    key_paths,
     parse_overrides,
-    read_recipe,
+    read_mapping,
     set_key,
     to_mapping,
     to_yaml,
 )
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 
 @dataclass(frozen=True)
@@ -66,6 +60,13 @@ def bake(**mapping: Any) -> Bread:
     return build(Bread, {"dough": {"flour": 500}, **mapping})
 
 
+def read_bread(path: Path, overrides: Sequence[str] = ()) -> Bread:
+    mapping = read_mapping(path)
+    for key, value in parse_overrides(overrides):
+        set_key(Bread, mapping, key, value)
+    return build(Bread, mapping)
+
+
 def written(folder: Path, text: str) -> Path:
     path = folder / "bread.yaml"
     path.write_text(text, encoding="utf-8")
@@ -74,7 +75,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_file_is_read_with_overrides_on_top(tmp_path: Path) -> None:
     path = written(tmp_path, "dough: {flour: 500, rest: 30}\noven: {heat: 200}\n")
-    bread = read_recipe(Bread, path, ["--heat", "220", "--dough.rest", "null"])
+    bread = read_bread(path, ["--heat", "220", "--dough.rest", "null"])
     assert bread == Bread(Dough(500), Oven(220.0), [], [])
 
 
@@ -115,8 +116,8 @@ def test_a_wrong_key_or_value_is_named_by_its_dotted_key(
 @pytest.mark.parametrize("text", ["1e-3", "0.001", "1.0e-3", "'0.001'"])
 def test_all_notations_of_floats_are_read(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"dough: {{flour: 1}}\noven: {{heat: {text}}}\n")
-    assert read_recipe(Bread, path).oven.heat == 0.001
-    assert read_recipe(Bread, path, ["--heat", text]).oven.heat == 0.001
+    assert read_bread(path).oven.heat == 0.001
+    assert read_bread(path, ["--heat", text]).oven.heat == 0.001
 
 
 def test_integers_become_floats_and_single_values_lists() -> None:
@@ -158,7 +159,7 @@ def test_values_of_files_and_overrides_are_merged(
     text: str, overrides: list[str], oven: Oven, tmp_path: Path
 ) -> None:
     path = written(tmp_path, f"dough: {{flour: 500}}\n{text}\n")
-    assert read_recipe(Bread, path, overrides).oven == oven
+    assert read_bread(path, overrides).oven == oven
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_a_wrong_override_names_its_key(
     overrides: list[str], named: list[str], tmp_path: Path
 ) -> None:
     with pytest.raises(RecipeError) as refused:
-        read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), overrides)
+        read_bread(written(tmp_path, "dough: {flour: 1}"), overrides)
     assert all(each in str(refused.value) for each in named)
 
 
@@ -196,7 +197,7 @@ def test_a_wrong_file_is_a_recipe_error(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     for wrong in (path, tmp_path, tmp_path / "missing.yaml"):
         with pytest.raises(RecipeError) as refused:
-            read_recipe(Bread, wrong)
+            read_bread(wrong)
         assert wrong.name in str(refused.value)
 
 
@@ -209,76 +210,34 @@ def laughs(levels: int) -> str:
 
 EXCESSIVE = {
     "brackets": "[" * 20_000 + "]" * 20_000,
-    "open brackets": "[" * 20_000,
     "braces": "{a: " * 60 + "1" + "}" * 60,
-    "dashes": "- " * 20_000 + "1",
     "itself": "&a [*a]",
     "digits": "9" * 5000,
-    "digits to the base of 60": "1" + ":59" * 5000,
     "hexadecimal digits": "0x" + "f" * 5000,
     "no date": "2001-99-99",
 }
 
 
-def merges(count: int) -> str:
-    """Return mappings that each merge the previous one and add a key."""
-    lines = [f"m{i}: &m{i} {{<<: *m{i - 1}, k{i}: 1}}" for i in range(1, count)]
-    return "\n".join(["m0: &m0 {k0: 1}", *lines])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        lambda count: "".join(f"key{number}: 1\n" for number in range(count)),
-        lambda count: "".join(f"? [key{number}]\n: 1\n" for number in range(count)),
-        lambda count: "a: [" + "1, " * count + "1]",
-        lambda count: "a: 1" + ":59" * (8 * count),
-        lambda count: merges(count // 4),
-    ],
-    ids=["keys", "keys that are lists", "values", "one number", "merges"],
-)
-def test_the_time_to_read_a_recipe_is_proportional_to_its_size(text: Callable[[int], str]) -> None:
-    def seconds(count: int) -> float:
-        written, start = text(count), time.process_time()
-        with suppress(RecipeError):
-            parse_yaml(written, "a recipe")
-        return time.process_time() - start
-
-    gc.disable()  # the time to collect depends on earlier tests
-    try:
-        small, large = (min(seconds(count) for _ in range(3)) for count in (500, 8_000))
-    finally:
-        gc.enable()
-    assert large < 64 * small + 0.1, (small, large)  # 16 times as much (256 if quadratic)
-
-
 @pytest.mark.parametrize("name", EXCESSIVE)
 def test_too_deep_or_long_values_give_a_short_error(name: str, tmp_path: Path) -> None:
     value = EXCESSIVE[name]
-    break_ = "\n  " if name == "dashes" else " "
     for text, overrides, place in (
-        (f"oven:{break_}{value}\n", [], "bread.yaml"),
+        (f"oven: {value}\n", [], "bread.yaml"),
         ("", ["--heat", value], "--heat"),
     ):
         path = written(tmp_path, f"dough: {{flour: 1}}\n{text}")
         with pytest.raises(RecipeError, match=place) as refused:
-            read_recipe(Bread, path, overrides)
+            read_bread(path, overrides)
         assert len(str(refused.value)) < 1000
 
 
 def test_multiplying_aliases_and_long_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
-        read_recipe(Bread, written(tmp_path, laughs(30)))
+        read_bread(written(tmp_path, laughs(30)))
     with (tmp_path / "data.yaml").open("wb") as file:
         file.truncate(10 << 30)
     with pytest.raises(RecipeError):
-        read_recipe(Bread, tmp_path / "data.yaml")
-
-
-def test_every_leaf_has_a_dotted_path() -> None:
-    dough, oven = ("flour", "kind", "is_sour", "rest"), ("heat", "kind")
-    leaves = [*(f"dough.{key}" for key in dough), *(f"oven.{key}" for key in oven)]
-    assert list(key_paths(Bread)) == [*leaves, "toppings", "names"]
+        read_bread(tmp_path / "data.yaml")
 
 
 # No line ends and control characters: PyYAML reads a next-line character as a space.
@@ -297,14 +256,3 @@ breads = st.builds(
 def test_a_written_recipe_can_be_read(bread: Bread) -> None:
     assert build(Bread, to_mapping(bread)) == bread
     assert build(Bread, yaml.safe_load(to_yaml(bread))) == bread
-
-
-def test_a_written_training_recipe_can_be_read(tmp_path: Path) -> None:
-    path = written(
-        tmp_path, "data: {sources: [pairs.tsv, {path: b.tsv, weight: 0.5, languages: [en, de]}]}"
-    )
-    recipe = read_recipe(ContrastiveRecipe, path, ["--learning_rate", "1e-3", "--orders", "2", "3"])
-    assert recipe.training.learning_rate == 0.001
-    assert recipe.tokenizer.orders == [2, 3]
-    assert [source.path for source in recipe.data.sources] == ["pairs.tsv", "b.tsv"]
-    assert read_recipe(ContrastiveRecipe, written(tmp_path, to_yaml(recipe))) == recipe

@@ -10,7 +10,6 @@ import yaml
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.errors import DataError, ModelError, PublishError
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import write_report
@@ -18,8 +17,8 @@ from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub.cards import SELECTION, model_card
 from paraphrastic_hf.hub.results import MULTILINGUAL, for_languages
 from paraphrastic_hf.training import kinds
-from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import load_contrastive
 from tests.evaluation.sts_files import write_sts
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
@@ -48,7 +47,7 @@ def evaluated(root: Path, *overrides: str, source: str = SOURCE) -> Path:
     """A small finished run next to the data, with its scores."""
     path, output = root / "recipe.yaml", root / "small"
     path.write_text(f"data: {{sources: [{json.dumps(source)}]}}", encoding="utf-8")
-    recipe = read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+    recipe = load_contrastive(path, [*SMALL, *overrides])
     train(recipe, output, data_root=root, progress=False)
     score(SentenceEncoder.from_pretrained(output), root)
     return output

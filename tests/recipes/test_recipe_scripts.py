@@ -4,6 +4,7 @@ import importlib.util
 import lzma
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,12 +19,17 @@ from tests.corpora.test_dictionaries import dictionary, put_dictionary
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 WORDS = [("cat", "cats", 9), ("cat", "dog", 4), ("dog", "bread", 1), ("zebra", "zebras", 8)]
+Run = Callable[..., None]
 ROWS = [{"sentence1": a, "sentence2": b, "score": score} for a, b, score in WORDS]
 
 
-def run(script: Any, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
-    monkeypatch.setattr(sys, "argv", [script.__name__, *map(str, arguments)])
-    script.main()
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    def main(script: Any, *arguments: object) -> None:
+        monkeypatch.setattr(sys, "argv", [script.__name__, *map(str, arguments)])
+        script.main()
+
+    return main
 
 
 def script_of(name: str) -> Any:
@@ -37,7 +43,7 @@ def script_of(name: str) -> Any:
 
 
 def test_rare_words_are_scored_by_training_frequency(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = script_of("charagram-2016/rare_words.py")
     pairs = tmp_path / script.PAIRS
@@ -46,7 +52,7 @@ def test_rare_words_are_scored_by_training_frequency(
     monkeypatch.setattr(script, "corpus_rows", lambda *_: ROWS)
     monkeypatch.setattr(script, "interval", lambda *_: (0.0, 0.0))  # of four pairs
     monkeypatch.setattr(script, "rho", lambda scores, gold: float(len(scores) + scores.ndim / 10))
-    run(script, monkeypatch, "english", "--data", tmp_path)
+    run(script, "english", "--data", tmp_path)
     lines = capsys.readouterr().out.splitlines()
     shown = [line.partition(": ")[2] for line in lines]
     assert shown[:2] == ["4.1 of 4 pairs", "4.1 (0.0 to 0.0)"]
@@ -68,24 +74,21 @@ def test_rare_skip_gram_vectors_become_the_unknown_vector(tmp_path: Path) -> Non
     )
 
 
-def test_skip_gram_trains_on_each_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skip_gram_trains_on_each_column(tmp_path: Path, run: Run) -> None:
     script = script_of("paragram-2015/skip_gram.py")
     (tmp_path / "text.tsv").write_text("The cat sleeps.\tA cat is asleep\n" * 5, encoding="utf-8")
     sentences = list(script.Sentences([tmp_path / "text.tsv"]))
     assert sentences[:2] == [["the", "cat", "sleeps", "."], ["a", "cat", "is", "asleep"]]
     pytest.importorskip("gensim", reason="gensim, which trains skip-gram, is not installed")
     options = ["--min_count", "5", "--size", "4", "--output", tmp_path / "vectors.txt"]
-    run(script, monkeypatch, tmp_path / "text.tsv", *options)
+    run(script, tmp_path / "text.tsv", *options)
     lines = (tmp_path / "vectors.txt").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith(script.UNKNOWN_WORD)
     assert {line.split()[0] for line in lines[1:]} == {word for each in sentences for word in each}
 
 
-def equal_pairs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str
-) -> dict[str, list[list[str]]]:
-    """Run the script on a corpus of 30 rows and 20 paraphrases, and return its output by file
-    name."""
+def equal_pairs(tmp_path: Path, run: Run, *options: str) -> dict[str, list[list[str]]]:
+    """Return the script's output on 30 rows and 20 paraphrases, by file name."""
     script = script_of("paranmt-2018/equal_pairs.py")
     names = ("reference", "translation", "source")
     columns: dict[str, Any] = {
@@ -99,17 +102,15 @@ def equal_pairs(
     human = "".join(f"one {row}\tanother {row}\t0.5\n" for row in range(20))
     (tmp_path / "human.tsv.xz").write_bytes(lzma.compress(human.encode()))
     given = [tmp_path / "corpus", tmp_path / "human.tsv.xz", *options]
-    run(script, monkeypatch, *given, "--output", tmp_path / "out")
+    run(script, *given, "--output", tmp_path / "out")
     return {
         path.stem: [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
         for path in (tmp_path / "out").iterdir()
     }
 
 
-def test_equal_pairs_share_their_references(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = equal_pairs(tmp_path, monkeypatch, "--count", "12")
+def test_equal_pairs_share_their_references(tmp_path: Path, run: Run) -> None:
+    found = equal_pairs(tmp_path, run, "--count", "12")
     rows, people = ([first.split()[-1] for first, _ in found[name]] for name in ("back", "human"))
     assert [len(found), len(set(rows)), len(set(people))] == [3, 12, 12]
     assert found["back"] == [[f"reference of row {n}", f"translation of row {n}"] for n in rows]
@@ -117,11 +118,9 @@ def test_equal_pairs_share_their_references(
     assert found["human"] == [[f"one {n}", f"another {n}"] for n in people]
 
 
-def test_equal_pairs_can_be_split_by_source_and_filtered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_pairs_can_be_split_by_source_and_filtered(tmp_path: Path, run: Run) -> None:
     options = ("--count", "10", "--apart", "--most-overlap", "0.5", "--least-score", "0.1")
-    found = equal_pairs(tmp_path, monkeypatch, *options)
+    found = equal_pairs(tmp_path, run, *options)
     rows = {name: [int(first.split()[-1]) for first, _ in pairs] for name, pairs in found.items()}
     assert "bitext" not in found
     assert [row % 2 for row in rows["bitext-es"]] == [0] * len(rows["bitext-es"])
@@ -130,20 +129,17 @@ def test_equal_pairs_can_be_split_by_source_and_filtered(
     assert 3 <= min(rows["back"]) < max(rows["back"]) <= 15
 
 
-def bitext_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> dict[str, str]:
-    """Run the script on 40 sentences with two translations each, and return its output by file
-    name."""
+def bitext_cut(tmp_path: Path, run: Run, *options: str) -> dict[str, str]:
+    """Return the script's output on 40 sentences with two translations each, by file name."""
     script = script_of("beyond-bleu-2019/split.py")
     lines = [f"{way} {row}\tLine {row}\n" for row in range(40) for way in ("one", "another")]
     (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
-    run(script, monkeypatch, tmp_path / "pairs.tsv", "--output", tmp_path / "out", *options)
+    run(script, tmp_path / "pairs.tsv", "--output", tmp_path / "out", *options)
     return {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
 
 
-def test_the_parts_of_split_bitext_are_disjoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = bitext_cut(tmp_path, monkeypatch, "--test", "8", "--risk", "0.4")
+def test_the_parts_of_split_bitext_are_disjoint(tmp_path: Path, run: Run) -> None:
+    found = bitext_cut(tmp_path, run, "--test", "8", "--risk", "0.4")
     tested = found["test.src"].splitlines()
     assert len(set(tested)) == 8
     assert found["test.ref"].splitlines() == [f"one {line.split()[1]}" for line in tested]
@@ -156,28 +152,9 @@ def test_the_parts_of_split_bitext_are_disjoint(
     assert sorted(line for part in parts for line in part) == sorted(f"Line {n}" for n in range(40))
 
 
-def test_invalid_test_sizes_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for size in ("0", "40"):
-        with pytest.raises(SystemExit):
-            bitext_cut(tmp_path, monkeypatch, "--test", size)
-        assert "--test" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_too_many_equal_pairs_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        equal_pairs(tmp_path, monkeypatch, "--count", "21")
-    assert "--count" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.slow
 def test_filters_train_on_every_part_and_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = script_of("back-translation-2017/filters.py")
     pairs = [line.split("\t") for line in (RECIPES / "demo/pairs.tsv").read_text().splitlines()]
@@ -193,12 +170,12 @@ def test_filters_train_on_every_part_and_resume(
     options = ["--recipe", "towards-universal-2016/smoke", "--parts", "3", "--pairs", "10"]
     options += ["--only", "trigram overlap", "--epochs", "1", "--data", str(tmp_path)]
     given = [corpus, "--output", out, *options]
-    run(script, monkeypatch, *given)
+    run(script, *given)
     (out / "trigram-overlap" / "part-2-smoke" / "row.json").unlink()
-    run(script, monkeypatch, *given)
+    run(script, *given)
     assert asked == ["sts", "development"] * 4
     with pytest.raises(SystemExit):
-        run(script, monkeypatch, *given, "--pairs", "9")
+        run(script, *given, "--pairs", "9")
     table = (out / "table.md").read_text(encoding="utf-8").splitlines()
     assert table[0] == "| filter | encoder | 1 | 2 | 3 |"
     assert table[2] == "| trigram overlap | smoke | 41.0 | 47.0 | 45.0 |"
@@ -206,18 +183,25 @@ def test_filters_train_on_every_part_and_resume(
     assert [len(part) for part in parts] == [10, 10, 10]
 
 
-def test_unknown_filters_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_invalid_options_are_refused(
+    tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = script_of("back-translation-2017/filters.py")
-    given = ["corpus.tsv", "--data", tmp_path, "--output", tmp_path, "--only", "length"]
-    with pytest.raises(SystemExit):
-        run(script, monkeypatch, *given)
-    assert "'length'" in capsys.readouterr().err
+    filters = script_of("back-translation-2017/filters.py")
+    given = ["corpus.tsv", "--data", tmp_path, "--output", tmp_path / "out", "--only", "length"]
+    for name, call in (
+        ("--test", lambda: bitext_cut(tmp_path, run, "--test", "0")),
+        ("--test", lambda: bitext_cut(tmp_path, run, "--test", "40")),
+        ("--count", lambda: equal_pairs(tmp_path, run, "--count", "21")),
+        ("'length'", lambda: run(filters, *given)),
+    ):
+        with pytest.raises(SystemExit):
+            call()
+        assert name in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_dictionaries_are_joined_through_a_third_language(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     free = {"00-database-info": "FreeDict+WikDict dictionary, Attribution-ShareAlike 3.0\n"}
     many = "av <n>\n1. bir, iki, üç, dört\n"
@@ -232,7 +216,7 @@ def test_dictionaries_are_joined_through_a_third_language(
     output = tmp_path / "joined"
 
     def join(*arguments: str) -> None:
-        run(script, monkeypatch, tmp_path, *arguments, "--output", output)
+        run(script, tmp_path, *arguments, "--output", output)
 
     join("tr", "de")
     with lzma.open(output / "de-tr" / "wikdict.tsv.xz", "rt", encoding="utf-8") as file:
@@ -264,7 +248,7 @@ def test_dictionaries_are_joined_through_a_third_language(
 
 
 def test_a_teacher_finds_translations_of_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Vectors encode meanings. `gift` means poison, and `xx` is near everything."""
     meanings = {"dog": 0, "Hund": 0, "hound": 0, "poison": 1, "gift": 2, "Gift": 1, "cat": 3,
@@ -294,7 +278,7 @@ def test_a_teacher_finds_translations_of_words(
 
     def find(*arguments: str) -> None:
         given = ["a_teacher:encode", "en", *arguments, "--seen", seen, "--least", "1"]
-        run(script, monkeypatch, *given, "--work", tmp_path / "work", "--output", output)
+        run(script, *given, "--work", tmp_path / "work", "--output", output)
 
     def pairs(name: str) -> set[tuple[str, ...]]:
         with lzma.open(output / name / "words.tsv.xz", "rt", encoding="utf-8") as file:

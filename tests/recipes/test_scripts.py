@@ -20,7 +20,3 @@ def test_imports_of_scripts_exist(path: Path) -> None:
             for each in node.names:
                 if not hasattr(module, each.name):  # a module of its own
                     importlib.import_module(f"{node.module}.{each.name}")
-
-
-def test_scripts_are_found() -> None:
-    assert len(SCRIPTS) > 20

@@ -30,9 +30,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
-DEMO = Path(__file__).parents[2] / "recipes" / "demo"
+FORKS = get_context("fork")
 SECONDS = 300  # limit of a run on a busy machine
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree", "os.truncate"}
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -40,7 +41,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 TIMED = re.compile(r'"\w*(seconds|finished|per_second|memory|time|date)\w*": ?[^,\n}]*')
 UNCOMPARED = (
     *("*.png", "events.out.*", "logs/*", "logs/stats/*", "*.md", "stats.json", "*.html"),
-    *("trials.tsv", "optuna.log", "*.part"),
+    *("trials.tsv", "*.part"),
 )
 
 
@@ -158,48 +159,35 @@ class Run:
     def __init__(
         self, line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None = None
     ) -> None:
-        self.errors, self.begun = errors, time.monotonic()
-        reader, writer = os.pipe()
-        self.child = os.fork()
-        if self.child == 0:
-            os.close(reader)
-            _be(line, out, errors, kill, writer)
-        os.close(writer)
-        self.reader = reader
+        self.errors, self.events = errors, errors.with_suffix(".events")
+        self.events.write_bytes(b"")
+        given = (line, out, errors, self.events, kill)
+        self.process = FORKS.Process(target=run_attacked, args=given)
+        self.process.start()
 
     def wait(self) -> tuple[int, int, str]:
         """Return the exit status, the number of operations on the output folder and the messages.
 
         The status is negative after a signal and 999 if the command hung.
         """
-        status = None
-        while status is None:
-            child, code = os.waitpid(self.child, os.WNOHANG)
-            if child:
-                status = os.waitstatus_to_exitcode(code)
-            elif time.monotonic() - self.begun > SECONDS:
-                os.killpg(self.child, signal.SIGKILL)
-                os.waitpid(self.child, 0)
-                status = 999
-            else:
-                time.sleep(0.01)
-        os.set_blocking(self.reader, False)
-        try:
-            count = len(os.read(self.reader, 1 << 20))
-        except BlockingIOError:
-            count = 0
-        os.close(self.reader)
+        self.process.join(SECONDS)
+        status = self.process.exitcode
+        if status is None:
+            os.killpg(int(self.process.pid or 0), signal.SIGKILL)
+            self.process.join()
+            status = 999
+        count = self.events.stat().st_size
         return status, count, self.errors.read_text(encoding="utf-8", errors="replace")
 
 
-def _be(line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None, told: int) -> None:
-    """Run the command in a fork, without returning."""
+def run_attacked(
+    line: list[str], out: Path, errors: Path, events: Path, kill: tuple[int, int] | None
+) -> None:
+    """Run a command in a fork. Count its operations on `out`, and kill it at one of them."""
     os.setpgid(0, 0)
-    for number, path in ((0, os.devnull), (1, os.devnull), (2, str(errors))):
+    for number, path in ((1, os.devnull), (2, str(errors))):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
-    sys.stdout = os.fdopen(1, "w", encoding="utf-8")
-    sys.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
-    seen, owner = 0, os.getpid()
+    seen, owner, told = 0, os.getpid(), os.open(events, os.O_WRONLY)
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:
         nonlocal seen
@@ -217,22 +205,7 @@ def _be(line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None, 
     sys.addaudithook(watch)
     from paraphrastic_hf.cli.main import main
 
-    try:
-        code = main(line)
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 1
-    except KeyboardInterrupt:
-        code = 130
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-        code = 1
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(code or 0)
+    sys.exit(main(line))
 
 
 def contents(out: Path) -> dict[str, str]:
@@ -376,19 +349,11 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         inputs = Path(temporary, "inputs")
         inputs.mkdir()
-        child = os.fork()
-        if child == 0:  # training starts threads, which later forks of this process would lose
-            code = 1
-            try:
-                make_inputs(inputs)
-                code = 0
-            except BaseException:
-                import traceback
-
-                traceback.print_exc()
-            finally:
-                os._exit(code)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        # Training starts threads, which later forks of this process would lose.
+        child = FORKS.Process(target=make_inputs, args=(inputs,))
+        child.start()
+        child.join()
+        if child.exitcode:
             raise SystemExit("the inputs cannot be made")
         _import_all()
         print(f"seed {chosen.seed}, {chosen.cases} of each; failures in brackets")

@@ -17,14 +17,13 @@ import pickle
 import random
 import re
 import resource
-import select
 import shutil
-import signal
 import sys
 import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -110,42 +109,32 @@ def in_a_fork(work: Callable[[Callable[[Any], None]], None], quiet: Path) -> lis
 
     The fork is killed after `SECONDS` without a value.
     """
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        with quiet.open("wb") as file:
-            os.dup2(file.fileno(), 1)
-            os.dup2(file.fileno(), 2)
-        status = Path("/proc/self/statm")
-        has = int(status.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY, has + MEMORY))
-        with os.fdopen(writer, "wb") as file:
+    forks = get_context("fork")
+    reader, writer = forks.Pipe(duplex=False)
+    process = forks.Process(target=limited, args=(work, writer, quiet))
+    process.start()
+    writer.close()
+    told, hung = [], False
+    try:
+        while reader.poll(SECONDS):
+            told.append(reader.recv())
+        hung = True
+        process.kill()
+    except EOFError:
+        pass
+    process.join()
+    code = process.exitcode
+    return [*told, "it hung" if hung else f"it ended with {code}" if code else None]
 
-            def tell(value: Any) -> None:
-                pickle.dump(value, file)
-                file.flush()
 
-            try:
-                work(tell)
-            except BaseException as error:
-                tell(error)
-                os._exit(1)
-        os._exit(0)
-    os.close(writer)
-    told: list[Any] = []
-    with os.fdopen(reader, "rb", buffering=0) as file:
-        ended: str | None = "it hung"
-        while select.select([file], [], [], SECONDS)[0]:
-            try:
-                told.append(pickle.load(file))
-            except (EOFError, pickle.UnpicklingError):
-                ended = None
-                break
-        if ended:
-            os.kill(child, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return [*told, ended or (f"it ended with {code}" if code else None)]
+def limited(work: Callable[[Callable[[Any], None]], None], writer: Any, quiet: Path) -> None:
+    """Run `work` with limited memory, and its messages in a file."""
+    with quiet.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    has = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY, has + MEMORY))
+    work(writer.send)
 
 
 def try_subject(
@@ -167,9 +156,10 @@ def try_subject(
         assert same(first, subject.read(copy)), f"{name} does not read the same twice"
         tell(first)
 
-    right, ended = in_a_fork(make, quiet)
+    *made, ended = in_a_fork(make, quiet)
     if ended is not None:
-        raise SystemExit(f"{name}, undamaged: {ended}: {right!r}\n{quiet.read_text()[-2000:]}")
+        raise SystemExit(f"{name}, undamaged: {ended}\n{quiet.read_text()[-2000:]}")
+    (right,) = made
     counts: Counter[str] = Counter()
     failures: list[str] = []
     done = 0

@@ -14,7 +14,6 @@ import contextlib
 import importlib.util
 import os
 import random
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -33,11 +32,6 @@ FLAGS = (
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
     *("-g", "-O1", "-fno-math-errno", "-shared", "-fPIC"),
 )
-FAULTS = """
-#include <stdlib.h>
-int beyond(int n) { volatile char *bytes = malloc((size_t)n); return bytes[n]; }
-int overflow(int n) { return n + 2147483647; }
-"""
 FAULT_STATUS = 99
 ALPHABETS = [
     "abcdefghijklmnopqrstuvwxyz     ",
@@ -49,56 +43,20 @@ ALPHABETS = [
 BROKEN = ["\ud800", "\udfff", "\udc80\ud83d"]  # not encodable as UTF-8
 
 
-def compilers() -> list[str]:
-    """Return the compilers on this machine, first the one that built Python."""
-    named = [os.environ.get("CC", ""), sysconfig.get_config_var("CC") or "", "gcc", "clang", "cc"]
-    words = [name.split()[0] for name in named if name.split()]
-    return [name for name in dict.fromkeys(words) if shutil.which(name)]
-
-
-def compile_shared(compiler: str, source: Path, target: Path) -> bool:
-    """Compile a C file with sanitizers and return whether that succeeded."""
-    include = f"-I{sysconfig.get_path('include')}"
-    command = [compiler, *FLAGS, include, str(source), "-o", str(target), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        print(f"{compiler}: {done.stderr.strip()[-300:]}")
-    return done.returncode == 0
-
-
 def build(compiler: str, folder: Path) -> str | None:
-    """Compile the modules and a library with two faults.
-
-    Return the library of the sanitizer, or None if the compiler has no sanitizers. Exit if it has
-    them and cannot compile a module.
-    """
-    faults = folder / "faults.c"
-    faults.write_text(FAULTS)
-    if not compile_shared(compiler, faults, folder / "faults.abi3.so"):
-        return None
-    sources = [
-        ROOT / "src" / "paraphrastic_hf" / part / f"{name}.c" for name, part in SOURCES.items()
-    ]
-    for source in sources:
-        if not compile_shared(compiler, source, folder / f"{source.stem}.abi3.so"):
-            sys.exit(f"FAILED: {source} does not compile")
+    """Compile the modules with sanitizers. Return the sanitizers' library, None if not found."""
+    include = f"-I{sysconfig.get_path('include')}"
+    for name, part in SOURCES.items():
+        source = ROOT / "src" / "paraphrastic_hf" / part / f"{name}.c"
+        target = folder / f"{name}.abi3.so"
+        command = [compiler, *FLAGS, include, str(source), "-o", str(target), "-lm"]
+        subprocess.run(command, check=True)
     for name in ("libasan.so", "libclang_rt.asan-x86_64.so"):
         asked = [compiler, f"-print-file-name={name}"]
         path = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
         if Path(path).is_file():
             return path
     return None
-
-
-def sees_faults(folder: Path, environment: dict[str, str]) -> bool:
-    """Return whether the two faults, a read past the end and an overflow, end the process."""
-    program = "import ctypes, sys; getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])(8)"
-    command = [sys.executable, "-c", program, str(folder / "faults.abi3.so")]
-    codes = [
-        subprocess.run([*command, name], env=environment, capture_output=True).returncode
-        for name in ("beyond", "overflow")
-    ]
-    return codes == [FAULT_STATUS, FAULT_STATUS]
 
 
 def main() -> int:
@@ -111,12 +69,10 @@ def main() -> int:
         fuzz(Path(arguments.inside), arguments.seed, arguments.seconds)
         return 0
     with tempfile.TemporaryDirectory() as temporary:
-        for compiler in compilers() if sys.platform.startswith("linux") else []:
-            library = build(compiler, Path(temporary))
-            if library is not None:
-                break
-        else:
-            print("skipped: no compiler here has the address and undefined-behavior sanitizers")
+        compiler = os.environ.get("CC", "gcc")
+        library = build(compiler, Path(temporary))
+        if library is None:
+            print(f"skipped: {compiler} has no address sanitizer. Set CC to another compiler")
             return 0
         environment = {
             **os.environ,
@@ -129,9 +85,6 @@ def main() -> int:
         }
         rest = ["--seed", str(arguments.seed), "--seconds", str(arguments.seconds)]
         command = [sys.executable, "-m", "tests.robustness.sanitized", "--inside", temporary]
-        if not sees_faults(Path(temporary), environment):
-            print("FAILED: the sanitizers do not see two faults made for them")
-            return 1
         print(f"{compiler} {FLAGS[0]}, seed {arguments.seed}", flush=True)
         code = subprocess.run([*command, *rest], env=environment).returncode
     print("faults found by the sanitizers: 0" if code == 0 else f"FAILED: exit status {code}")

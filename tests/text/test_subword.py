@@ -111,10 +111,3 @@ def test_scores_are_multiples_of_a_power_of_two(subword: SubwordTokenizer, tmp_p
     assert all(score == round(score) for score in scores)
     assert len(set(scores)) > 10
     assert round_scores(model) == model
-
-
-def test_characters_without_a_piece_are_counted() -> None:
-    tokenizer = SubwordTokenizer.train(["a room", "No room"] * 40, vocab_size=40)
-    left_out = tokenizer.left_out(["Room 2", "room ça", "no 2"])
-    assert left_out == {"2": 2, "ç": 1}
-    assert tokenizer.left_out(["no room"]) == {}

@@ -40,7 +40,7 @@ word | --cell gru --model.kind recurrent | --model.kind charagram => char_ngram
 word | --marks end => averaging | --combine add | --orders 0 | --freeze tables => weighted
 word | --freeze tables --lambda_w 1 | --lambda_c -1 | --clip -1
 word | --scramble_swaps 2 => training.scramble | --scramble_sides apart => training.scramble
-word | --kind contrastve => contrastive | --kind generative => generative | --model {hidden_size:3}
+word | --kind contrastve => contrastive | --model {hidden_size:3}
 word | --hidden_size 1000000000000 | --vocab_size 9999999999999999999999999999999999999999
 word | --model.kind recurrent --hidden_size 1000000 => GB | --optimizer adagrad --weight_decay 0.1
 word | --optimizer sgd --betas 0.9 0.98 | --betas 0.9 | --momentum 0.9

@@ -29,7 +29,7 @@ from paraphrastic_hf.io.files import visible_files
 from paraphrastic_hf.io.pairs import read_pairs
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from paraphrastic_hf.training.data.sources import read_sources
+from paraphrastic_hf.training.data.sources import read_sources, sides_of
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.engine.recipe import SourceArguments
 
@@ -141,9 +141,8 @@ def of_runs(
         empty = replace(recipe, data=replace(recipe.data, sources=[]))
         picked = chosen_pairs(read, numbers[:pairs])  # frees the memory of the other pairs
         if apart:
-            shared[name] = train_tokenizers(
-                recipe.encoders, read_sources(empty, data_root, list(picked)), recipe.seed
-            )
+            joint = partial(sides_of, read_sources(empty, data_root, list(picked)))
+            shared[name] = train_tokenizers(recipe.encoders, joint, recipe.seed)
             empty = replace(empty, tokenizer=replace(recipe.tokenizer, apart=[name]))
         variants[f"{name}-{pairs}{ending}"] = Variant(empty, partial(list, picked))
         texts[name] = [(row["first"], row["second"]) for rows, _ in picked for row in rows]

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.config.recipe import read_recipe, to_yaml
+from paraphrastic_hf.config.recipe import to_yaml
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.io.files import read_json, write_bytes, write_json
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import load_contrastive
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def run_variants(
 
 def _claim(folder: Path, base: ContrastiveRecipe) -> None:
     path, text = folder / "recipe.yaml", to_yaml(base)
-    if path.exists() and read_recipe(ContrastiveRecipe, path) != base:
+    if path.exists() and load_contrastive(path) != base:
         raise RecipeError(f"{folder} contains runs of another recipe. Use another --output")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode("utf-8"))

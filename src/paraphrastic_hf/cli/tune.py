@@ -29,7 +29,7 @@ The output folder holds:
   best         the model with the best settings
   trials.md    all trials, best first (trials.tsv: for programs)
   trials.png   scores over the values of each key
-  optuna.log   Optuna's journal, from which the search resumes
+  trials.jsonl finished trials, from which the search resumes
   text.json    hashes of the training text and models, which may not change
 
 The same command resumes a search, and the running trial from its last checkpoint
@@ -45,7 +45,7 @@ examples:
       --grid embedding_dropout=0,0.1,0.3 --sampler tpe --trials 12 --output tuned
   paraphrastic train tuned/best.yaml --data DATA --epochs 10 --output runs/best
 
-Optuna is needed: pip install 'paraphrastic-hf[tune]'"""
+--sampler tpe requires Optuna: pip install 'paraphrastic-hf[tune]'"""
 
 
 def _trials(text: str) -> int:

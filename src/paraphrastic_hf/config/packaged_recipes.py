@@ -16,8 +16,7 @@ RECIPES = next(
     (path for path in (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes") if path.is_dir()),
     _PACKAGE / "recipes",
 )
-_NUMBERS = {"two": "2", "twenty": "20"}
-_MINUTES = re.compile(rf"(under )?({'|'.join(_NUMBERS)}|[\d.]+) minutes", re.IGNORECASE)
+_MINUTES = re.compile(r"(under )?([\d.]+) minutes", re.IGNORECASE)
 _TEXT_FILE = re.compile(r"\.(tsv|csv|jsonl|parquet)(\.(gz|xz|bz2))?$", re.IGNORECASE)
 
 
@@ -26,9 +25,9 @@ def find_recipe(name: str | Path) -> Path:
 
     Args:
         name: Path of a file, or name of a packaged recipe: `own`, `simple-and-effective-2019/own`
-            or `recipes/simple-and-effective-2019/own.yaml`. The end of a name also works if it is
-            unambiguous: `bgt` means `small-bgt` if that exists, else the only `...-bgt`. Existing
-            files take precedence. A name that begins with `.` or `~` is always a path.
+            or `recipes/simple-and-effective-2019/own.yaml`. `bgt` means `small-bgt` if that exists,
+            else the only `...-bgt`. Existing files take precedence. A name that begins with `.` or
+            `~` is always a path.
 
     Example:
         >>> find_recipe("own").name
@@ -44,20 +43,19 @@ def find_recipe(name: str | Path) -> Path:
         return Path(name)
     wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")
     known = recipe_names()
-    candidates = [] if str(name).startswith((".", "~")) else known
-    found = [full for full in candidates if wanted in (full, full.partition("/")[2])]
-    if len(found) == 1:
-        return RECIPES / f"{found[0]}.yaml"
-    if found:
-        raise RecipeError(f"Several recipes are named {wanted}. Choose {' or '.join(found)}.")
+    if not str(name).startswith((".", "~")):
+        exact = [full for full in known if wanted in (full, full.partition("/")[2])]
+        small = [full for full in known if full.endswith(f"/small-{wanted}")]
+        found = exact or small or [full for full in known if full.endswith(f"-{wanted}")]
+        if len(found) == 1:
+            if not exact:
+                print(f"Using the recipe {found[0]} for {name}", file=sys.stderr)
+            return RECIPES / f"{found[0]}.yaml"
+        if exact:
+            raise RecipeError(f"Several recipes are named {wanted}. Choose {' or '.join(exact)}.")
     within = [full for full in known if full.startswith(f"{wanted}/")]
     if within:
         raise RecipeError(f"{wanted} is a folder of recipes. Choose one: {', '.join(within)}")
-    small = [full for full in candidates if full.endswith(f"/small-{wanted}")]
-    ending = small or [full for full in candidates if full.endswith(f"-{wanted}")]
-    if len(ending) == 1:
-        print(f"Using the recipe {ending[0]} for {name}", file=sys.stderr)
-        return RECIPES / f"{ending[0]}.yaml"
     raise RecipeError(f"No recipe or file named {str(name)!r}. {_nearest(wanted, known)}")
 
 
@@ -79,19 +77,16 @@ def describe_recipes() -> list[tuple[str, str, str]]:
         comment = takewhile(lambda line: line.startswith("#"), lines)
         text = " ".join(line[1:].strip() for line in comment)
         found = _MINUTES.search(text)
-        minutes = ("<" if found[1] else "") + _NUMBERS.get(found[2], found[2]) if found else ""
+        minutes = f"{'<' * bool(found[1])}{found[2]}" if found else ""
         described.append((name, minutes, shorten(text, 100, placeholder=" ...")))
     return described
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    last = wanted.rpartition("/")[2]
-    stems = {full.partition("/")[2] for full in known}
-    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
-    if not close or "/" not in wanted:
-        of_that_name = difflib.get_close_matches(last, stems, n=1, cutoff=0.6)
-        close += [full for full in known if full.partition("/")[2] in of_that_name]
-    if close:
-        return f"Did you mean {' or '.join(dict.fromkeys(close))}?"
+    by_stem = {full.partition("/")[2]: full for full in known}
+    close = difflib.get_close_matches(wanted, known, n=1) if "/" in wanted else []
+    stems = difflib.get_close_matches(wanted.rpartition("/")[2], by_stem, n=1)
+    if close or stems:
+        return f"Did you mean {close[0] if close else by_stem[stems[0]]}?"
     folders = dict.fromkeys(full.partition("/")[0] for full in known)
     return f"Give a file, or a recipe from {', '.join(folders)}."

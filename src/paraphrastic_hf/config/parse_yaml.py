@@ -12,23 +12,14 @@ from paraphrastic_hf.errors import RecipeError
 MOST_VALUES = 100_000  # including each use of a YAML alias
 DEEPEST = 50  # nested lists and mappings
 MOST_BITS = 1023  # of an integer (the largest float has 1,024 bits)
-MOST_DIGITS = 2 * MOST_BITS  # characters of an integer in any base, with underscores
-TOO_DEEP = f"it is nested more than {DEEPEST} deep"
-TOO_MANY = f"it has more than {MOST_VALUES:,} values"
-TOO_LARGE = f"it has an integer of more than {MOST_BITS:,} bits"
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """YAML loader that rejects duplicate keys and very long integers.
-
-    It also limits the total number of key-value pairs, which merges (`<<`) can multiply.
-    """
-
-    pairs = 0  # key-value pairs so far in all mappings, including merged pairs
+    """YAML loader that rejects duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        own = (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge")
         seen = set()
+        own = (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge")
         for key in (self.construct_object(key, deep=True) for key in own):
             if not isinstance(key, Hashable):
                 continue  # the base class raises
@@ -39,27 +30,9 @@ class _UniqueKeys(yaml.SafeLoader):
             seen.add(key)
         return super().construct_mapping(node, deep)
 
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        super().flatten_mapping(node)
-        self.pairs += len(node.value)
-        if self.pairs > MOST_VALUES:
-            raise ValueError(TOO_MANY)
-
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
-        if len(node.value) > MOST_DIGITS:
-            raise ValueError(TOO_LARGE)
-        return super().construct_yaml_int(node)
-
-
-_UniqueKeys.add_constructor("tag:yaml.org,2002:int", _UniqueKeys.construct_yaml_int)
-
 
 def parse_yaml(text: str, name: str) -> Any:
-    """Parse YAML into a Python value.
-
-    Args:
-        text: YAML to parse.
-        name: Name of the text in error messages, such as its path.
+    """Parse YAML into a Python value. `name` is the name of the text in error messages.
 
     Raises:
         RecipeError: The YAML is malformed, has a duplicate key, is nested more than 50 deep, has
@@ -69,7 +42,7 @@ def parse_yaml(text: str, name: str) -> Any:
         value = yaml.load(text, _UniqueKeys)
         _check_extent(value)
     except RecursionError as error:
-        raise RecipeError(f"Cannot read {name}: {TOO_DEEP}") from error
+        raise RecipeError(f"Cannot read {name}: it is nested too deeply") from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # also from numbers and dates
         raise RecipeError(f"Cannot read {name}: {str(error)[:500]}") from error
     return value
@@ -80,7 +53,7 @@ def _check_extent(value: Any) -> None:
     while left:
         item, depth = left.pop()
         if isinstance(item, int) and item.bit_length() > MOST_BITS:
-            raise ValueError(TOO_LARGE)
+            raise ValueError(f"it has an integer of more than {MOST_BITS:,} bits")
         if isinstance(item, dict):
             parts = [part for pair in item.items() for part in pair]
         elif isinstance(item, (list, tuple, set)):
@@ -89,7 +62,7 @@ def _check_extent(value: Any) -> None:
             continue
         values += len(parts)
         if values > MOST_VALUES:
-            raise ValueError(TOO_MANY)
+            raise ValueError(f"it has more than {MOST_VALUES:,} values")
         if depth == DEEPEST:
-            raise ValueError(TOO_DEEP)
+            raise ValueError(f"it is nested more than {DEEPEST} deep")
         left += [(part, depth + 1) for part in parts]

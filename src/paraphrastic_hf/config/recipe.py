@@ -18,7 +18,6 @@ from typing import Any, TypeGuard, TypeVar
 
 import yaml
 
-from paraphrastic_hf.config.packaged_recipes import find_recipe
 from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.errors import RecipeError, nearest
 
@@ -46,15 +45,12 @@ class Bounds:
 
     def allow(self, value: float) -> bool:
         """Return whether a number is within the bounds. Any bound excludes NaN and infinity."""
-        low, high, above, below = self.at_least, self.at_most, self.above, self.below
-        if low is None and high is None and above is None and below is None:
-            return True
         return (
-            (isinstance(value, int) or math.isfinite(value))
-            and (low is None or value >= low)
-            and (high is None or value <= high)
-            and (above is None or value > above)
-            and (below is None or value < below)
+            (self.at_least is None or value >= self.at_least)
+            and (self.at_most is None or value <= self.at_most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+            and (math.isfinite(value) or self == Bounds())
         )
 
     def __str__(self) -> str:
@@ -62,9 +58,8 @@ class Bounds:
             return f"from {self.at_least} to {self.at_most}"
         if self.at_least == 0 and self.below is None:
             return "0 or more"
-        low = {"at least": self.at_least, "above": self.above}
-        limits = {**low, "at most": self.at_most, "below": self.below}
-        return " and ".join(f"{name} {n}" for name, n in limits.items() if n is not None)
+        limits = dataclasses.asdict(self).items()
+        return " and ".join(f"{name.replace('_', ' ')} {n}" for name, n in limits if n is not None)
 
 
 def argument(
@@ -80,16 +75,9 @@ def argument(
 ) -> Any:
     """Define a recipe key: a dataclass field with a help text and allowed values.
 
-    Args:
-        default: Value if the recipe omits the key. Without a default, the key is required.
-        help: Text for `--help` and error messages.
-        choices: Allowed values of a string. The list may grow later.
-        at_least: Inclusive lower bound. Bounds apply to a number, or to each number of a list.
-        at_most: Inclusive upper bound.
-        above: Exclusive lower bound.
-        below: Exclusive upper bound.
-        names: `model` if values are names of models, `weights` if they are other weight files
-            (`named_weights`).
+    Without `default`, the key is required. The list `choices` may grow later. Bounds apply to a
+    number, or to each number of a list. `names` is `model` if values are names of models, and
+    `weights` if they are other weight files (`named_weights`).
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -115,38 +103,13 @@ def check_bounds(arguments: Any, where: str = "") -> None:
                 raise RecipeError(f"{place} must be {bounds}, got {value!r}")
 
 
-def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
-    """Read a recipe file into the dataclass `cls` and apply command-line overrides.
-
-    Args:
-        path: YAML file, or the name of a packaged recipe.
-        overrides: Command-line arguments: `--key` followed by one or more values. A key is dotted
-            (`training.margin`), or only its last part if unambiguous (`margin`). Several values
-            make a list.
-
-    Example:
-        >>> import tempfile
-        >>> from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-        >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        ...     _ = file.write("data: {sources: [pairs.tsv]}"), file.flush()
-        ...     read_recipe(ContrastiveRecipe, file.name, ["--margin", "0.5"]).training.margin
-        0.5
-    """
-    mapping = read_mapping(find_recipe(path))
-    for key, value in parse_overrides(overrides):
-        set_key(cls, mapping, key, value)
-    return build(cls, mapping)
-
-
 def read_mapping(path: str | Path) -> dict[str, Any]:
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        text = content.decode("utf-8")
+        if Path(path).stat().st_size > MOST_BYTES:
+            raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, too many for a recipe")
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"Cannot read the recipe {path}: {error}") from error
-    if len(content) > MOST_BYTES:
-        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, too many for a recipe")
     mapping = parse_yaml(text, f"the recipe {path}")
     if not isinstance(mapping, dict):
         raise RecipeError(f"{path} must map keys to values, got {type(mapping).__name__}")
@@ -226,15 +189,12 @@ def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
 
 
 def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -> T:
-    """Return a checked instance of the dataclass `cls` from plain YAML values.
+    """Return an instance of the dataclass `cls` from plain YAML values, with checked types.
 
     Args:
         mapping: Values by field name, or a short form that `cls.from_shorthand` converts.
         where: Dotted name of the instance in the recipe, for messages.
         start: Instance that provides the values of missing keys. None uses the field defaults.
-
-    Raises:
-        RecipeError: A key is unknown or missing, or a value has the wrong type or choice.
     """
     shorthand = getattr(cls, "from_shorthand", None)
     if shorthand is not None and not isinstance(mapping, dict):
@@ -260,10 +220,7 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
 
 
 def convert_key(cls: type, key: str, value: Any) -> Any:
-    """Convert a value to the type of the dotted `key`. Raise an error for a wrong type or choice.
-
-    Bounds, and rules about several keys, are checked when the whole recipe is built.
-    """
+    """Convert a value to the type of the dotted `key`. Its bounds are not checked."""
     owner = cls
     *parents, leaf = key.split(".")
     for parent in parents:
@@ -329,11 +286,7 @@ def convert(hint: Any, value: Any, where: str) -> Any:
 
 
 def imported(name: str, key: str) -> Callable[..., Any]:
-    """Import user code that a recipe names, such as a cost function or a teacher.
-
-    Args:
-        name: `module:function` or `module:Class`.
-        key: Recipe key that holds the name, for error messages.
+    """Import the user code `module:function` or `module:Class` that the recipe key `key` names.
 
     Example:
         >>> imported("math:sqrt", "cost.name")(9)

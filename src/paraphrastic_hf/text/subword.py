@@ -13,7 +13,6 @@ otherwise represent every word of an unknown script.
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -155,17 +154,6 @@ class SubwordTokenizer:
         # Every text starts with a space mark, so the mark and the next piece share a text.
         is_bare_mark = (ids.ids == self._space_mark_id) & np.append(is_unknown[1:], False)
         return ids.where(~(is_unknown | is_bare_mark))
-
-    def left_out(self, lines: Sequence[str]) -> dict[str, int]:
-        """Count the lines that contain each character without a piece, most frequent first."""
-        counts: Counter[str] = Counter()
-        for line in lines:
-            counts.update(set(normalize(line, self.lowercase)) - {" "})
-        return {
-            character: count
-            for character, count in counts.most_common()
-            if self._processor.piece_to_id(character) == UNKNOWN_ID
-        }
 
     def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
         """Return a copy without the pieces that contain characters of `keep_apart`.

@@ -15,7 +15,6 @@ from paraphrastic_hf.config.packaged_recipes import find_recipe
 from paraphrastic_hf.config.recipe import (
     CORPUS,
     build,
-    key_paths,
     kind_of,
     parse_overrides,
     read_mapping,
@@ -159,23 +158,13 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
         0.5
     """
     mapping, settings = read_mapping(find_recipe(path)), parse_overrides(overrides)
-    own_kind = kind_of(mapping)
     mapping |= {key: value for key, value in settings if key == "kind"}
     recipe_class = class_of(mapping)
     if any(key == "start" for key, _ in settings):
         _make_room_for_start(mapping, recipe_class)
     for key, value in settings:
-        _refuse_key_of_another_kind(key, recipe_class)
         set_key(recipe_class, mapping, key, value)
-    try:
-        return build(recipe_class, mapping)
-    except RecipeError as error:
-        if kind_of(mapping) == own_kind:
-            raise
-        raise RecipeError(
-            f"{path} is a recipe of kind {own_kind}, which does not fit --kind {kind_of(mapping)} "
-            f"({error}). Remove --kind, or use a recipe of that kind."
-        ) from error
+    return build(recipe_class, mapping)
 
 
 def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> ContrastiveRecipe:
@@ -198,21 +187,6 @@ def _make_room_for_start(mapping: dict[str, Any], recipe_class: type) -> None:
     model = mapping.pop("model", None)
     if isinstance(model, dict):
         mapping["model"] = {key: model[key] for key in kept if key in model}
-
-
-def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
-    def has(owner: type) -> bool:
-        names = key_paths(owner)
-        return any(name == key or name.endswith(f".{key}") for name in names) or any(
-            name.startswith(f"{key}.") for name in names
-        )
-
-    owners = [kind for kind, entry in JOBS.items() if has(entry.recipe)]
-    own = next(kind for kind, entry in JOBS.items() if entry.recipe is recipe_class)
-    if owners and own not in owners:
-        raise RecipeError(
-            f"--{key} is a key of kind {' and '.join(owners)}, not of kind {own}. Remove --{key}"
-        )
 
 
 def class_of(mapping: dict[str, Any]) -> type:

@@ -1,12 +1,12 @@
-"""Hyperparameter search on the development set, with Optuna (thesis, 3.2.2.1, 3.5.2, 3.7.2.3).
+"""Hyperparameter search on the development set (thesis, 3.2.2.1, 3.5.2, 3.7.2.3).
 
-The output folder contains `recipe.yaml` (base recipe), `optuna.log` (trials), `trials.md`,
-`trials.tsv` and `trials.png` (results), `best.yaml` and `best/` (best recipe and model).
+The output folder contains `recipe.yaml` (base recipe), `trials.jsonl` (finished trials),
+`trials.md`, `trials.tsv` and `trials.png` (results), `best.yaml` and `best/` (best recipe and
+model).
 """
 
 from __future__ import annotations
 
-import copy
 import csv
 import hashlib
 import io
@@ -19,12 +19,18 @@ import random
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.config.recipe import build, set_key, to_mapping, to_yaml
-from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
+from paraphrastic_hf.errors import (
+    BusyError,
+    CheckpointError,
+    ParaphrasticError,
+    RecipeError,
+    refused,
+)
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.io.files import write_bytes
@@ -43,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 SAMPLERS = ("grid", "random", "tpe")
 TRIES = 20  # number of proposals of TPE before an untried setting is taken instead
-STUDY = "optuna.log"
+FINISHED = "trials.jsonl"
 
 Settings = dict[str, Any]
 Grid = Mapping[str, list[Any]]
@@ -102,7 +108,7 @@ def tune(
         RecipeError: The recipe has no development set, a value is invalid in every trial, every
             trial failed, there are several processes, or `output` contains other files or another
             grid.
-        MissingExtraError: Optuna is not installed.
+        MissingExtraError: `tpe` requires Optuna, which is not installed.
         BusyError: Another process is searching in `output`.
         DataError: The files of the development set do not exist.
         CheckpointError: A checkpoint cannot be written, or `output` is damaged or was made with
@@ -113,7 +119,6 @@ def tune(
         >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
         >>> best = tune(recipe, {"training.margin": [0.3, 0.6]}, "tuned")[0]  # doctest: +SKIP
     """
-    require("tune", "optuna", what="a search")
     output = Path(output)
     _check(recipe, grid, sampler, trials)
     if "run.development" not in grid:
@@ -126,34 +131,20 @@ def tune(
     with locked(output):
         claim(output, recipe, overwrite=False)
         keep_stamp(text_stamp(recipe, data_root, datasets), output, "use another --output")
-        study = _open_study(output, grid)
-        _search(study, recipe, grid, output, sampler, trials, options)
+        done = _search(recipe, grid, output, sampler, trials, options)
     for folder in ("work", "trials"):
         shutil.rmtree(output / folder, ignore_errors=True)
-    return results(study, grid)
+    return done
 
 
 def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:
     """Return a copy of a recipe with changed keys. Raise an error if they are invalid."""
-    mapping = copy.deepcopy(to_mapping(recipe))
+    mapping = to_mapping(recipe)
     for key, value in settings.items():
         set_key(ContrastiveRecipe, mapping, key, value)
     changed = build(ContrastiveRecipe, mapping)
     check_encoders(changed)
     return changed
-
-
-def results(study: Any, grid: Grid) -> list[Trial]:
-    """Return the trials of an Optuna study, best first and failed trials last."""
-    values = {key: {_text(value): value for value in grid[key]} for key in grid}
-    trials = [
-        Trial(
-            {key: values[key][trial.params[key]] for key in grid}, trial.value, **trial.user_attrs
-        )
-        for trial in study.trials
-        if trial.user_attrs  # empty for an interrupted or repeated proposal
-    ]
-    return sorted(trials, key=lambda trial: math.inf if trial.score is None else -trial.score)
 
 
 def table(trials: Sequence[Trial], development: str) -> list[str]:
@@ -176,6 +167,8 @@ def table(trials: Sequence[Trial], development: str) -> list[str]:
 def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | None) -> None:
     if sampler not in SAMPLERS:
         raise RecipeError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
+    if sampler == "tpe":
+        require("tune", "optuna", what="the sampler tpe")
     if recipe.run.development == "none":
         raise RecipeError("A search requires a development set. Add --run.development clean")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -183,114 +176,103 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
     if trials is not None and trials < 1:
         raise RecipeError(f"trials must be at least 1, got {trials}")
     good: list[Settings] = []
-    refused: list[tuple[Settings, RecipeError]] = []
+    wrong: list[tuple[Settings, RecipeError]] = []
     for settings in _every(grid):
         try:
             with_settings(recipe, settings)
             good.append(settings)
         except RecipeError as error:
-            refused.append((settings, error))
-    for settings, reason in refused:
+            wrong.append((settings, error))
+    for settings, reason in wrong:
         for key, value in settings.items():
             if not any(other[key] == value for other in good):
                 raise RecipeError(f"{key} {value!r} is invalid in every trial: {reason}")
 
 
-def _open_study(output: Path, grid: Grid) -> Any:
-    """Create a study with the finished trials in the folder.
-
-    Each call of `tune` needs a new study, because Optuna cannot add values to an existing one.
-    """
-    import optuna
-    from optuna.storages import JournalStorage, journal
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    space, path = _space(grid), output / STUDY
-    try:
-        storage = JournalStorage(journal.JournalFileBackend(str(path)))
-        names = optuna.get_all_study_names(storage)
-        earlier = [optuna.load_study(study_name=name, storage=storage) for name in names]
-        finished = (optuna.trial.TrialState.COMPLETE,)
-        found = max((study.get_trials(states=finished) for study in earlier), key=len, default=[])
-        for trial in found:
-            is_known = all(trial.params.get(key) in space[key].choices for key in space)
-            if not is_known or trial.params.keys() != space.keys():
+def _read_finished(output: Path, grid: Grid) -> list[Trial]:
+    path = output / FINISHED
+    if not path.exists():
+        return []
+    found = []
+    with refused(CheckpointError, f"{path} is damaged. Use another --output"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            trial = Trial(**json.loads(line))
+            settings = trial.settings
+            if settings.keys() != grid.keys() or any(settings[k] not in grid[k] for k in grid):
                 raise RecipeError(
-                    f"{output} contains trials of another grid, such as "
-                    f"{_listed(trial.params)}. Use all keys and values of that grid, or another "
-                    "--output."
+                    f"{output} contains trials of another grid, such as {_listed(settings)}. Use "
+                    "all keys and values of that grid, or another --output."
                 )
-        study = optuna.create_study(
-            storage=storage, study_name=str(len(names)), direction="maximize"
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, RecipeError):
-            raise
-        raise CheckpointError(f"{path} is damaged ({error}). Use another --output.") from error
-    study.add_trials(
-        optuna.trial.create_trial(
-            params=trial.params, distributions=space, value=trial.value, user_attrs=trial.user_attrs
-        )
-        for trial in found
-    )
-    return study
+            found.append(replace(trial, settings={key: settings[key] for key in grid}))
+    return found
 
 
 def _search(
-    study: Any,
     recipe: ContrastiveRecipe,
     grid: Grid,
     output: Path,
     sampler: str,
     trials: int | None,
     options: dict[str, Any],
-) -> None:
-    from optuna.trial import TrialState
-
+) -> list[Trial]:
+    """Run the trials that are left. Return all trials, best first and failed trials last."""
+    done = _read_finished(output, grid)
     most = min(math.prod(map(len, grid.values())), trials or math.inf)
-    done = results(study, grid)
     while len(done) < most:
-        trial = _ask(study, grid, sampler, recipe.seed, [_key(each.settings) for each in done])
-        settings = {
-            key: next(value for value in grid[key] if _text(value) == text)
-            for key, text in trial.params.items()
-        }
+        settings = _propose(done, grid, sampler, recipe.seed)
         logger.info("Trial %s of %s: %s", len(done) + 1, most, _listed(settings))
-        result = _run(settings, recipe, output, options)
-        is_best = result.score is not None and all(
-            other.score is None or result.score > other.score for other in done
+        trial = _run(settings, recipe, output, options)
+        is_best = trial.score is not None and all(
+            other.score is None or trial.score > other.score for other in done
         )
-        _keep(result, is_best, recipe, output)
-        for name in ("step", "seconds", "error"):
-            trial.set_user_attr(name, getattr(result, name))
-        study.tell(trial, result.score, state=None if result.score is not None else TrialState.FAIL)
-        what = f"failed: {result.error}" if result.score is None else f"{result.score:.2f}"
+        _keep(trial, is_best, recipe, output)
+        done.append(trial)
+        finished = (json.dumps(asdict(t)) + "\n" for t in done if t.score is not None)
+        write_bytes(output / FINISHED, "".join(finished).encode("utf-8"))
+        what = f"failed: {trial.error}" if trial.score is None else f"{trial.score:.2f}"
         logger.info("%s %s%s", recipe.run.development, what, " (best so far)" * is_best)
-        done = results(study, grid)
-        _write_results(done, grid, recipe.run.development, output)
+        _write_results(_ranked(done), grid, recipe.run.development, output)
+    done = _ranked(done)
     if done[0].score is None:
         raise RecipeError(f"Every trial failed. Error of the first: {done[0].error}")
+    return done
 
 
-def _ask(study: Any, grid: Grid, sampler: str, seed: int, tried: list[tuple[str, ...]]) -> Any:
-    from optuna.samplers import TPESampler
-    from optuna.trial import TrialState
+def _ranked(trials: list[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda trial: math.inf if trial.score is None else -trial.score)
 
-    space = _space(grid)
-    for attempt in range(TRIES if sampler == "tpe" else 0):
-        study.sampler = TPESampler(
-            seed=(seed + len(tried) * TRIES + attempt) % 2**32, n_startup_trials=5
-        )
-        trial = study.ask(space)
-        if tuple(trial.params[key] for key in grid) not in tried:
-            return trial
-        study.tell(trial, state=TrialState.FAIL)
+
+def _propose(done: Sequence[Trial], grid: Grid, sampler: str, seed: int) -> Settings:
+    """Return the settings of the next trial, which differ from those of `done`."""
+    tried = [_key(trial.settings) for trial in done]
     order = list(_every(grid))
     if sampler != "grid":
         random.Random(seed).shuffle(order)
-    settings = next(each for each in order if _key(each) not in tried)
-    study.enqueue_trial({key: _text(value) for key, value in settings.items()})
-    return study.ask(space)
+    proposals = _proposals_of_tpe(done, grid, seed) if sampler == "tpe" else ()
+    every = itertools.chain(proposals, order)
+    return next(settings for settings in every if _key(settings) not in tried)
+
+
+def _proposals_of_tpe(done: Sequence[Trial], grid: Grid, seed: int) -> Iterator[Settings]:
+    import optuna
+    from optuna.distributions import CategoricalDistribution
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    # Values are text, because Optuna supports no lists.
+    space = {key: CategoricalDistribution(list(map(_text, grid[key]))) for key in grid}
+    study = optuna.create_study(direction="maximize")
+    for trial in done:
+        if trial.score is not None:
+            params = {key: _text(value) for key, value in trial.settings.items()}
+            study.add_trial(
+                optuna.trial.create_trial(params=params, distributions=space, value=trial.score)
+            )
+    for attempt in range(TRIES):
+        study.sampler = optuna.samplers.TPESampler(
+            seed=(seed + len(done) * TRIES + attempt) % 2**32, n_startup_trials=5
+        )
+        texts = study.ask(space).params
+        yield {key: next(v for v in grid[key] if _text(v) == texts[key]) for key in grid}
 
 
 def _run(
@@ -356,13 +338,6 @@ def _plot(trials: Sequence[Trial], grid: Grid, title: str, path: Path) -> None:
 def _every(grid: Grid) -> Iterator[Settings]:
     """Yield all settings of a grid. The last key changes fastest."""
     return (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
-
-
-def _space(grid: Grid) -> dict[str, Any]:
-    """Convert a grid to Optuna distributions, with values as text: Optuna supports no lists."""
-    from optuna.distributions import CategoricalDistribution
-
-    return {key: CategoricalDistribution(list(map(_text, values))) for key, values in grid.items()}
 
 
 def _text(value: Any) -> str:

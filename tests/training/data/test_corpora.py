@@ -13,12 +13,7 @@ from paraphrastic_hf.config.recipe import build
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from paraphrastic_hf.training.data.corpus import (
-    build_corpus,
-    has_columns,
-    load_corpus,
-    write_columns,
-)
+from paraphrastic_hf.training.data.corpus import build_corpus, load_corpus
 from paraphrastic_hf.training.data.sources import read_sources
 from paraphrastic_hf.training.engine.paths import DATA_ROOT_VARIABLE, dataset_folder
 from paraphrastic_hf.training.engine.recipe import SourceArguments
@@ -115,10 +110,3 @@ def test_too_large_a_share_of_bad_rows_stops_a_run(
         read_sources(recipe_of(tmp_path, text % 0.2), None)
     assert read_sources(recipe_of(tmp_path, text % 0.8), None)[0].pairs == [("a cat", "the cat")]
     assert " 1 " in caplog.text  # warning of too few pairs
-
-
-def test_a_corpus_in_an_older_format_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "meta.json").write_text('{"names": ["a.tsv"]}')
-    assert not has_columns(tmp_path)
-    write_columns(tmp_path, {"score": np.ones(2)}, {})
-    assert has_columns(tmp_path)

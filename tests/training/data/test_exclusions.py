@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 from accelerate import Accelerator
 
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
-from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.corpus import build_corpus
 from paraphrastic_hf.training.data.exclusions import exclusions
-from paraphrastic_hf.training.data.sources import read_sources
+from paraphrastic_hf.training.data.sources import read_sources, sides_of
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.build import build_model
+from paraphrastic_hf.training.kinds import load_contrastive
 
 CAT, FELINE, CATS, DOG, HOUND = [2], [3], [4], [5], [6]
 PAIRS = Ragged.from_lists([CAT, FELINE, CATS, FELINE, DOG, HOUND])
@@ -79,9 +78,9 @@ def test_training_respects_exclusions(
     text = "".join(f"{first}\t{second}\n" for first, second in sorted(pairs))
     Path("pairs.tsv").write_text(text, encoding="utf-8")
     Path("recipe.yaml").write_text(RECIPE.format(exclude=exclude), encoding="utf-8")
-    recipe = read_recipe(ContrastiveRecipe, "recipe.yaml")
+    recipe = load_contrastive("recipe.yaml")
     sources = read_sources(recipe, None)
-    tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
+    tokenizer = train_tokenizers(recipe.encoders, lambda: sides_of(sources), recipe.seed)
     corpus = build_corpus(sources, tokenizer, tmp_path / "corpus", exclude=exclude)
     model = build_model(recipe, tokenizer)
     task = ContrastiveObjective(recipe, corpus, model, Accelerator(cpu=True))

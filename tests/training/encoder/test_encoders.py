@@ -15,7 +15,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.corpus import build_corpus
-from paraphrastic_hf.training.data.sources import read_sources
+from paraphrastic_hf.training.data.sources import read_sources, sides_of
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.build import build_model
 from tests.training.runs import (
@@ -134,7 +134,7 @@ def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path: Path) -> Non
 
 def task_of(recipe: ContrastiveRecipe, folder: Path) -> ContrastiveObjective:
     sources = read_sources(recipe, None)
-    tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
+    tokenizer = train_tokenizers(recipe.encoders, lambda: sides_of(sources), recipe.seed)
     corpus = build_corpus(sources, tokenizer, folder / "corpus")
     return ContrastiveObjective(
         recipe, corpus, build_model(recipe, tokenizer), Accelerator(cpu=True)

@@ -12,9 +12,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.predictors.predict import SentencePredictor
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from tests.corpora.layouts import SICK_HEADER
 from tests.training.runs import record, train, weights
@@ -75,7 +75,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe_from(folder: Path, text: str, *overrides: str, **settings: Any) -> SupervisedRecipe:
     path = folder / "recipe.yaml"
     path.write_text(text.format(**settings), encoding="utf-8")
-    return read_recipe(SupervisedRecipe, path, overrides)
+    return load_recipe(path, overrides)
 
 
 def small(folder: Path, *overrides: str, **settings: Any) -> SupervisedRecipe:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from transformers import AutoModelForTokenClassification
 
-from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.models.encoders.charagram import CharagramConfig
 from paraphrastic_hf.predictors.tagger import Tagger
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.supervised.objective import SupervisedObjective
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from paraphrastic_hf.training.supervised.tagging import Tagging, read_splits
@@ -78,7 +78,7 @@ def recipe_of(
     model = f"model: {model}, hidden_size: 16, embedding_dropout: 0.0}}"
     text = f"task: {{kind: tagging, {task}}}\n{tokenizer}\n{model}\n{REST}"
     path.write_text(text, encoding="utf-8")
-    return read_recipe(SupervisedRecipe, path, overrides)
+    return load_recipe(path, overrides)
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,7 @@ from paraphrastic_hf.training.engine.penalty import Penalty
 
 
 class ContrastiveObjective(Objective):
-    """Margin loss (thesis, 3.1.3, 4.4, 5.1.1), InfoNCE or both, on sentence pairs.
-
-    Randomness depends only on seed and epoch or step, so a resumed run repeats it.
-    """
+    """Margin loss (thesis, 3.1.3, 4.4, 5.1.1), InfoNCE or both, on sentence pairs."""
 
     def __init__(
         self,
@@ -47,12 +44,9 @@ class ContrastiveObjective(Objective):
         model: SentenceEncoderModel,
         accelerator: Accelerator,
     ) -> None:
-        self.arguments = recipe.training
-        self.seed = recipe.seed
+        self.arguments, self.seed = recipe.training, recipe.seed
         self.max_length = recipe.data.max_length
-        self.corpus = corpus
-        self.model = model
-        self.accelerator = accelerator
+        self.corpus, self.model, self.accelerator = corpus, model, accelerator
         whole = int(model.config.hidden_size)
         if max(self.arguments.matryoshka, default=0) >= whole:
             raise RecipeError(
@@ -79,8 +73,7 @@ class ContrastiveObjective(Objective):
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """Yield a `Step` for each mini-batch of the next mega-batch. `step` counts mini-batches."""
         for batch in self.mega_batch(epoch, position, step):
-            whole = batch if batch.whole is None else batch.whole
-            yield Step([batch], len(whole.pairs[0]))
+            yield Step([batch], len(batch.whole.pairs[0]))
 
     def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]:
         """Yield this process's share of each mini-batch of the next mega-batch."""
@@ -116,7 +109,7 @@ class ContrastiveObjective(Objective):
         if self.arguments.objective != "margin":
             parts["infonce"] = self._infonce(vectors, rows, batch).float() / len(self._widths)
         if self.penalty.is_active:
-            whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
+            whole = np.unique(batch.whole.sentences)
             used = self.corpus.sentences.select(whole, self.max_length).ids
             parts["penalty"] = self.penalty(torch.from_numpy(used).to(vectors.device).long())
         return Losses.of(parts)
@@ -146,7 +139,7 @@ class ContrastiveObjective(Objective):
         """
         args, world = self.arguments, self.accelerator.num_processes
         vectors = vectors[rows[:2].T.reshape(-1)]
-        whole = batch if batch.whole is None else batch.whole
+        whole = batch.whole
         if world > 1:
             shares = [2 * len(share) for share in np.array_split(whole.pairs[0], world)]
             start = sum(shares[: self.accelerator.process_index])

@@ -14,8 +14,6 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.engine.recipe import DataArguments, OptimizationArguments, must_be
 
-HINGES = ("two_sided", "one_sided")
-
 
 @dataclass(frozen=True)
 class ContrastiveTraining(OptimizationArguments):
@@ -24,8 +22,7 @@ class ContrastiveTraining(OptimizationArguments):
     )
     mega_batch: int = argument(
         60,
-        help="number of mini-batches in a mega-batch, from which negatives are selected (1: "
-        "negatives come from the mini-batch)",
+        help="number of mini-batches in a mega-batch, from which negatives are selected",
         at_least=1,
     )
     anneal_steps: int = argument(
@@ -33,47 +30,42 @@ class ContrastiveTraining(OptimizationArguments):
     )
     negatives: str = argument(
         "max",
-        help="negative of a sentence. max: most similar candidate. rand: random candidate. mix: "
-        "max or rand, with equal probability",
+        help="negative of a sentence: most similar (max), random (rand) or either (mix) candidate",
         choices=("max", "mix", "rand"),
     )
     pool: str = argument(
         "partner_language",
-        help="candidates for negatives. partner_language: sentences of the mega-batch in the "
-        "partner's language. opposite_side: in the partner's column (released code)",
+        help="candidates for negatives: sentences of the mega-batch in the partner's language, or "
+        "in the partner's column (opposite_side, released code)",
         choices=("partner_language", "opposite_side"),
     )
     exclude: str = argument(
         "duplicates",
         help="sentences that are never negatives of each other. duplicates: equal sentences. "
-        "clusters: sentences that a chain of pairs connects. partners: equal sentences, and "
-        "partners of equal sentences. partners_and_lemmas: as partners, and sentences equal to the "
-        "lemmas of a partner (thesis 3.5.1)",
+        "clusters: connected by a chain of pairs. partners: also partners of equal sentences. "
+        "partners_and_lemmas: also sentences equal to the lemmas of a partner (thesis 3.5.1)",
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(
-        "cosine",
-        help="similarity for hinge and negatives (thesis 3.5.1: dot)",
-        choices=("cosine", "dot"),
+        "cosine", help="hinge and negatives (thesis 3.5.1: dot)", choices=("cosine", "dot")
     )
     objective: str = argument(
         "margin",
         help="loss: hinge against a selected negative (margin), softmax over the mini-batch "
-        "(infonce), or the sum of the two (both). infonce and both require training.mega_batch 1",
+        "(infonce), or their sum (both). The last two require training.mega_batch 1",
         choices=("margin", "infonce", "both"),
     )
     margin: float = argument(0.4, help="margin of the hinge, in units of the similarity")
     hinge: str = argument(
         "two_sided",
-        help="sentences that get a negative. two_sided: both of a pair (thesis 3.1.3, all "
-        "released code). one_sided: only the first (thesis 4.4, 5.1.1, 7.2.1)",
-        choices=HINGES,
+        help="sentences that get a negative: both of a pair (thesis 3.1.3, released code), or "
+        "only the first (thesis 4.4, 5.1.1, 7.2.1)",
+        choices=("two_sided", "one_sided"),
     )
     temperature: float = argument(0.05, help="infonce: temperature of the softmax", above=0)
     matryoshka: list[int] = argument(
         [],
-        help="sizes of shorter embeddings to train too, ascending, such as [64, 128, 256]. A "
-        "shorter embedding is a prefix of the full embedding",
+        help="sizes of prefixes of the embedding to train too, ascending, such as [64, 128, 256]",
     )
     scramble: float = argument(
         0.0, help="probability of shuffling the tokens of a pair", at_least=0, at_most=1
@@ -83,25 +75,23 @@ class ContrastiveTraining(OptimizationArguments):
     )
     scramble_swaps: float = argument(
         0.0,
-        help="mean number of token swaps in a scrambled sentence (Poisson, 2017 paper, footnote "
-        "5). 0 shuffles all tokens",
+        help="mean number of token swaps in a scrambled sentence (2017 paper, footnote 5), 0: all",
         at_least=0,
     )
     scramble_sides: str = argument(
         "together",
-        help="together: scramble both sentences of a pair or neither. apart: decide for each "
-        "sentence (2017 paper, footnote 5)",
+        help="scramble both sentences of a pair or neither, or decide for each (2017 paper, "
+        "footnote 5)",
         choices=("together", "apart"),
     )
     first_epoch: str = argument(
         "shuffled",
-        help="order of the pairs in the first epoch. file_order: a curriculum if the best pairs "
-        "come first (thesis 3.7.2.4)",
+        help="order of the pairs in the first epoch. file_order: a curriculum (thesis 3.7.2.4)",
         choices=("shuffled", "file_order"),
     )
     freeze: str = argument(
         "none",
-        help="parameters to freeze: none, or the tables of token vectors (thesis 3.2.2.1)",
+        help="parameters to freeze (tables of token vectors: thesis 3.2.2.1)",
         choices=("none", "tables"),
     )
     lambda_w: float = argument(
@@ -109,8 +99,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all parameters except token vectors. It pulls toward 0, "
-        "or toward the initial values if `start` is set or the encoder is an identity-RNN",
+        help="weight of the L2 penalty on the other parameters, toward 0, or toward the initial "
+        "values if `start` is set or the encoder is an identity-RNN",
         at_least=0,
     )
     lambda_all: float = argument(
@@ -123,19 +113,13 @@ class ContrastiveTraining(OptimizationArguments):
         if not 0 <= self.margin <= (2 if cosine else math.inf):
             raise must_be("training.margin", self.margin, "from 0 to 2" if cosine else "0 or more")
         if self.objective != "margin" and self.mega_batch != 1:
-            raise must_be(
-                f"training.mega_batch with training.objective {self.objective}",
-                self.mega_batch,
-                "1 (the softmax covers one mini-batch)",
-            )
+            key = f"training.mega_batch with training.objective {self.objective}"
+            raise must_be(key, self.mega_batch, "1 (the softmax covers one mini-batch)")
         if self.objective == "infonce" and self.hinge != "two_sided":
             raise must_be("training.hinge with training.objective infonce", self.hinge, "left out")
         if self.objective != "margin" and not cosine:
-            raise must_be(
-                f"training.similarity with training.objective {self.objective}",
-                self.similarity,
-                "cosine",
-            )
+            key = f"training.similarity with training.objective {self.objective}"
+            raise must_be(key, self.similarity, "cosine")
         if not all(a < b for a, b in pairwise([0, *self.matryoshka])):
             raise must_be("training.matryoshka", self.matryoshka, "ascending, each at least 1")
         if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
@@ -154,8 +138,7 @@ class ContrastiveTraining(OptimizationArguments):
 class ContrastiveData(DataArguments):
     language_exponent: float = argument(
         1.0,
-        help="exponent for balancing language pairs: 1 samples in proportion to the data, 0 "
-        "samples uniformly",
+        help="exponent for balancing language pairs (1: in proportion to the data, 0: uniform)",
         at_least=0,
         at_most=1,
     )

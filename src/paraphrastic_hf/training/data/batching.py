@@ -31,21 +31,13 @@ class Step:
 def batches_by_length(
     lengths: np.ndarray, *, max_tokens: int, max_examples: int, group: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Divide examples into batches of similar lengths.
+    """Divide examples into batches of similar lengths. Return the indices of each batch.
 
     Examples are sorted by group and by the length of the first side. Ties are sorted by the second
     side, ascending and descending in turn, so that neighbors differ little. A new batch starts at a
-    new group, and when the padded batch would exceed a limit.
-
-    Args:
-        lengths: Length of each side in tokens, (examples,) or (examples, sides), one or two sides.
-        max_tokens: Maximum number of tokens in a batch, all sides together, including padding. A
-            longer example is a batch of its own.
-        max_examples: Maximum number of examples in a batch.
-        group: Group of each example, (examples,). Examples of two groups are never in one batch.
-
-    Returns:
-        The indices of the examples in each batch. Every example is in exactly one batch.
+    new group, and when the batch would have more than `max_tokens` tokens, all sides together,
+    including padding. A longer example is a batch of its own. `lengths` are in tokens, (examples,)
+    or (examples, sides).
 
     Example:
         >>> lengths = np.array([[5, 6], [1, 1], [1, 2], [5, 5]])
@@ -87,17 +79,7 @@ def plan_steps(
     Consecutive examples of `order` form a step, with at most `accumulate * batch_tokens` tokens
     without padding. If `order` is random, a step contains all lengths and groups of the corpus.
     Its examples are then divided into batches of similar lengths, of at most `batch_tokens` tokens
-    with padding. So a step has about `accumulate` batches, often a few more.
-
-    Args:
-        order: Indices of the epoch's examples, (examples,), usually shuffled.
-        lengths: Length of each side in tokens, (examples,) or (examples, sides).
-        batch_size: Maximum number of examples in a batch.
-        accumulate: Size of a step in full batches.
-        group: As in `batches_by_length`.
-
-    Returns:
-        The batches of each step, as indices of examples.
+    with padding (`batches_by_length`). So a step has about `accumulate` batches, often a few more.
 
     Example:
         >>> lengths = np.array([5, 1, 1, 5, 1])

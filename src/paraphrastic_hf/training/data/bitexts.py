@@ -14,17 +14,11 @@ from paraphrastic_hf.training.data.corpus import PairCorpus, language_shares
 
 @dataclass(frozen=True)
 class Bitexts:
-    """Sentence pairs, grouped into one bitext per language pair.
+    """Sentence pairs, grouped into one bitext per language pair."""
 
-    Attributes:
-        languages: The two languages of each bitext, sorted in the order that `of` was given.
-        sides: Indices of the two sentences of each pair, in the order of `languages`, (pairs, 2).
-        bitext: Index of each pair's bitext, (pairs,).
-    """
-
-    languages: list[tuple[str, str]]
-    sides: np.ndarray
-    bitext: np.ndarray
+    languages: list[tuple[str, str]]  # of each bitext, in the order that `of` was given
+    sides: np.ndarray  # indices of the two sentences of each pair, (pairs, 2)
+    bitext: np.ndarray  # index of each pair's bitext, (pairs,)
 
     def __len__(self) -> int:
         return len(self.sides)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.errors import CheckpointError, DataError, counted
+from paraphrastic_hf.errors import CheckpointError, DataError, counted, refused
 from paraphrastic_hf.io.files import read_json, replacing, write_json
 from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
 from paraphrastic_hf.text.overlap import lemmatize
@@ -48,7 +48,7 @@ def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[
 def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Memory-map the columns that `write_columns` wrote. Return them with the metadata."""
     columns: dict[str, Column] = {}
-    try:
+    with refused(CheckpointError, f"{directory} is damaged. Remove it and run the command again"):
         meta = read_json(directory / META)
         for name in meta.pop("columns"):
             array = np.load(directory / f"{name}.npy", mmap_mode="r")
@@ -56,20 +56,12 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             columns[name] = (
                 Ragged(array, np.load(offsets, mmap_mode="r")) if offsets.exists() else array
             )
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError) as error:
-        raise CheckpointError(
-            f"{directory} is damaged ({error}). Remove it and run the same command again"
-        ) from error
     return columns, meta
 
 
 def has_columns(directory: Path) -> bool:
-    """Return whether a folder contains a complete corpus."""
-    path = directory / META
-    try:
-        return path.exists() and "columns" in read_json(path)
-    except (OSError, ValueError, TypeError):  # damaged
-        return False
+    """Return whether a folder contains a corpus."""
+    return (directory / META).exists()
 
 
 @dataclass(frozen=True)
@@ -88,7 +80,6 @@ class PairCorpus:
         weights: Number of times that each source's pairs are used per epoch.
         swaps: Whether the sides of each source's pairs are swapped at random.
         languages: Names of the languages, by index.
-        special: Ids of the tokenizer's special tokens.
         beside: Additional columns by name (`SourceArguments.beside`): (N,) float32 if all values
             are numbers, else the token ids of N texts. Missing values are NaN or an empty text.
     """
@@ -149,20 +140,23 @@ class PairCorpus:
         return order * 2 + swapped
 
 
+def count_by_source(corpus: Any) -> dict[str, int]:
+    """Return the number of examples of each source, by name."""
+    counts = np.bincount(corpus.source, minlength=len(corpus.names))
+    return dict(zip(corpus.names, counts.tolist(), strict=True))
+
+
 def language_shares(counts: np.ndarray, exponent: float) -> np.ndarray:
     """Return shares of language pairs, proportional to their counts to the power of `exponent`.
 
-    Args:
-        counts: Number of pairs in each language pair, (language pairs,), not all 0.
-        exponent: 1 for shares in proportion to the counts, 0 for equal shares. A language pair
-            without pairs gets share 0.
+    Language pairs without pairs get share 0. `counts` are not all 0.
     """
     weights = np.where(counts > 0, np.where(counts > 0, counts, 1) ** float(exponent), 0.0)
     return weights / weights.sum()
 
 
 def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
-    """Return the number of examples in an epoch. The arguments are those of `seen_in_epoch`."""
+    """Return the length of the result of `seen_in_epoch`."""
     members = np.bincount(source, minlength=len(weights)).tolist()
     return sum(
         int(weight) * count + round((weight - int(weight)) * count)
@@ -176,12 +170,9 @@ def seen_in_epoch(
     random: np.random.Generator,
     in_file_order: bool = False,
 ) -> np.ndarray:
-    """Return the indices of the examples in an epoch, source by source, (examples,).
+    """Return the indices of the examples in an epoch, source by source.
 
-    Args:
-        source: Index of each example's source, (N,).
-        weights: Number of times that each source's examples are used. 1.5 uses all once and a
-            random half twice.
+    A weight of 1.5 uses all examples of a source once and a random half twice.
     """
     drawn = []
     for number, weight in enumerate(weights):
@@ -282,15 +273,10 @@ def load_corpus(directory: Path) -> PairCorpus:
 def hold_out_pairs(
     groups: np.ndarray, count: int, seed: int, chosen: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose pairs to hold out, and training pairs that share no sentence with them.
+    """Return indices of held-out pairs, shuffled, and of pairs that share no sentence with them.
 
-    Args:
-        groups: Group of each sentence, (pairs, 2). Equal sentences are in one group.
-        count: Number of pairs to draw at random if `chosen` is None.
-        chosen: Indices of the pairs to hold out, (count,).
-
-    Returns:
-        Indices of the held-out pairs, shuffled, and of the training pairs.
+    The held-out pairs are `chosen`, else `count` random pairs. `groups` are the groups of the
+    sentences, (pairs, 2). Equal sentences are in one group.
 
     Example:
         >>> groups = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])

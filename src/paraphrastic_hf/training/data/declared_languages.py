@@ -19,7 +19,7 @@ SAMPLED = 200  # pairs to check per source
 def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
     """Warn of swapped sides, wrong languages, and languages with several codes.
 
-    Without py3langid, warn that nothing was checked.
+    Without py3langid, log that nothing was checked.
     """
     if importlib.util.find_spec("py3langid") is None:
         logger.info(
@@ -27,7 +27,7 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
             "'paraphrastic-hf[identify]'"
         )
         return
-    seen: dict[str, str] = {}  # declared code -> detected language
+    codes: dict[str, set[str]] = {}  # declared codes by detected language
     for item in sources:
         declared = list(item.source.languages or ())
         found = [_language(item, side, seed) for side in range(len(declared))]
@@ -38,23 +38,20 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
                 name, ", ".join(declared), ", ".join(declared[::-1]),
             )  # fmt: skip
             continue
-        for side, (code, other) in enumerate(zip(declared, found, strict=True)):
-            if other is None:
-                continue
-            if code in known_languages() and other != code:
+        for side, (code, other) in enumerate(zip(declared, found, strict=True), 1):
+            if other is not None and code in known_languages() and other != code:
                 logger.warning(
                     "Side %d of %s is declared %s but looks like %s. Check the key `languages` "
                     "of this source.",
-                    side + 1, name, code, other,
+                    side, name, code, other,
                 )  # fmt: skip
-            else:
-                seen[code] = other
-    for language in sorted(set(seen.values())):
-        codes = sorted(code for code, other in seen.items() if other == language)
-        if len(codes) > 1:
+            elif other is not None:
+                codes.setdefault(other, set()).add(code)
+    for language, several in sorted(codes.items()):
+        if len(several) > 1:
             logger.warning(
                 "Languages %s all look like %s. If they are one language, use one code for it.",
-                " and ".join(codes),
+                " and ".join(sorted(several)),
                 language,
             )
 

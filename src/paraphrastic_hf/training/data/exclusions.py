@@ -23,14 +23,9 @@ def exclusions(
     * `partners_and_lemmas`: as `partners`. In addition, sentences that equal the `lemmas` of a
       partner are never negatives of the group (thesis, 3.5.1).
 
-    Args:
-        sentences: Token ids. Pair i consists of sentences 2i and 2i + 1.
-        exclude: Value of the recipe key `training.exclude`.
-        lemmas: Token ids of each sentence's lemmas, for `partners_and_lemmas`.
-
-    Returns:
-        The group of each sentence, (2N,) int64, and, for each group, the other groups that are
-        never negatives of it. For `duplicates` and `clusters` the second value is None.
+    Pair i consists of sentences 2i and 2i + 1. `exclude` is the recipe key `training.exclude`.
+    Return the group of each sentence, and, for `partners` and `partners_and_lemmas`, the other
+    groups that are never negatives of each group.
     """
     keys = _keys(sentences)
     if exclude == "duplicates":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from paraphrastic_hf.encoders.vectors import checked_vectors
-from paraphrastic_hf.errors import CheckpointError, DataError
+from paraphrastic_hf.errors import CheckpointError, DataError, refused
 from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.evaluation.measures.similarity import Encode
 from paraphrastic_hf.evaluation.suites.retrieval import judged_translations
@@ -51,13 +51,14 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
 
 def judged_retrieval(encode: Encode, held_out: HeldOut) -> list[Judged]:
     """Return the retrieval accuracy of each language pair, averaged over both directions."""
-    found = []
-    for name, pairs in held_out.items():
-        vectors = [
-            checked_vectors(encode(list(side)), len(pairs)) for side in zip(*pairs, strict=True)
-        ]
-        found.append(judged_translations("held out", name, *vectors))
-    return found
+    return [
+        judged_translations(
+            "held out",
+            name,
+            *(checked_vectors(encode(list(side)), len(pairs)) for side in zip(*pairs, strict=True)),
+        )
+        for name, pairs in held_out.items()
+    ]
 
 
 def write_held_out(held_out: HeldOut, work: Path) -> None:
@@ -66,14 +67,10 @@ def write_held_out(held_out: HeldOut, work: Path) -> None:
 
 
 def read_held_out(work: Path) -> HeldOut:
-    path = work / FILE
-    try:
-        found = read_json(path)
+    fix = "Remove its folder and run the same command again"
+    with refused(CheckpointError, f"{work / FILE} is damaged. {fix}"):
+        found = read_json(work / FILE)
         return {name: [(first, second) for first, second in pairs] for name, pairs in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CheckpointError(
-            f"{path} is damaged ({error}). Remove its folder and run the same command again."
-        ) from error
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
@@ -90,13 +87,12 @@ def _chosen(pairs: list[Pair]) -> list[Pair]:
     """Return the pairs with the smallest hashes, without repeated sentences."""
     wanted = min(MOST, len(pairs) // SHARE)
     found: list[Pair] = []
-    seen: tuple[set[str], set[str]] = set(), set()
+    seen: set[tuple[int, str]] = set()
     for pair in sorted(pairs, key=_digest) if wanted else []:
-        sides = [side.casefold() for side in pair]
-        if len(found) < wanted and not any(map(set.__contains__, seen, sides)):
+        sides = {(number, side.casefold()) for number, side in enumerate(pair)}
+        if len(found) < wanted and not sides & seen:
             found.append(pair)
-            for of_side, side in zip(seen, sides, strict=True):
-                of_side.add(side)
+            seen |= sides
     return found
 
 

@@ -14,21 +14,26 @@ from paraphrastic_hf.text.ragged import Ragged
 
 @dataclass(frozen=True)
 class MiniBatch:
-    """Sentence indices of one optimizer step.
+    """Sentence indices of one optimizer step, (sides, pairs).
 
     Attributes:
-        pairs: First sentences in row 0, their partners in row 1, (2, pairs).
-        negatives: Negatives of these sentences, (2, pairs), or of first sentences only, (1, pairs).
-            -1 for no negative. None to select negatives from the mini-batch.
+        pairs: First sentences in row 0, their partners in row 1.
+        negatives: Negatives of these sentences, or of first sentences only. -1 for no negative.
+            None to select negatives from the mini-batch.
         weight: Factor of the loss: this process's share of the pairs, times the number of
             processes.
-        whole: The batch of all processes. None if this is the whole batch.
+        of_all: The batch of all processes. None if this is that batch.
     """
 
     pairs: np.ndarray
     negatives: np.ndarray | None = None
     weight: float = 1.0
-    whole: MiniBatch | None = None
+    of_all: MiniBatch | None = None
+
+    @property
+    def whole(self) -> MiniBatch:
+        """The batch of all processes."""
+        return self.of_all or self
 
     @property
     def sentences(self) -> np.ndarray:
@@ -53,12 +58,7 @@ class MiniBatch:
 
 
 def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:
-    """Return the number of mini-batches in a mega-batch: 1, plus 1 every `anneal_steps` steps.
-
-    Example:
-        >>> [mega_batch_size(step, 60, 150) for step in (0, 149, 150, 8850, 10**6)]
-        [1, 1, 2, 60, 60]
-    """
+    """Return the number of mini-batches in a mega-batch: 1, plus 1 every `anneal_steps` steps."""
     return largest if anneal_steps == 0 else min(largest, 1 + step // anneal_steps)
 
 
@@ -93,9 +93,8 @@ def split(
 ) -> Iterator[MiniBatch]:
     """Split a mega-batch into mini-batches.
 
-    Args:
-        negatives: Index into `sentences` of each sentence's negative, or -1.
-        sides: Number of sentences of a pair that have a negative, 1 or 2.
+    `negatives` are indices into `sentences`, or -1. Only the first `sides` sentences of a pair have
+    a negative.
     """
     chosen = np.where(negatives >= 0, sentences[negatives], -1)
     for start in range(0, len(sentences), 2 * batch_size):

@@ -17,13 +17,9 @@ def scramble(
     start_ids: Sequence[int] = (),
     end_ids: Sequence[int] = (),
 ) -> None:
-    """Sort the tokens of some rows by `keys`, in place. Marks and padding keep their positions.
+    """Sort the tokens of the rows `chosen` by `keys`, 0 to 1, in place.
 
-    Args:
-        ids: Token ids, (batch, seq).
-        mask: 1 for tokens and 0 for padding, (batch, seq).
-        chosen: Indices of the rows to sort.
-        keys: Sort keys from 0 to 1, (chosen, seq).
+    Marks and padding keep their positions.
     """
     keys = keys.copy()
     keys[np.isin(ids[chosen], start_ids)] = -1
@@ -34,11 +30,9 @@ def scramble(
 
 
 def swap_keys(movable: np.ndarray, mean: float, generator: np.random.Generator) -> np.ndarray:
-    """Return sort keys, 0 to 1, with which `scramble` swaps random pairs of tokens, (seq,).
+    """Return sort keys with which `scramble` swaps random pairs of tokens that are `movable`.
 
-    Args:
-        movable: False for marks and padding, (seq,) bool.
-        mean: Mean number of swaps, which is Poisson distributed.
+    The number of swaps is Poisson distributed.
     """
     keys = np.arange(len(movable)) / len(movable)
     places = np.flatnonzero(movable)

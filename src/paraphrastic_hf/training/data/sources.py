@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,22 +52,23 @@ class SourcePairs:
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # one value per pair
 
 
+def sides_of(sources: Iterable[SourcePairs]) -> Iterator[str]:
+    """Yield both sentences of every pair."""
+    return (side for source in sources for pair in source.pairs for side in pair)
+
+
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
     """Raise an error if a file or corpus is missing, or a file is empty or UTF-16."""
     for source in data.sources:
-        for path in filter(None, (source.path, source.second)):
-            _refuse_no_text(resolve_path(path, data_root))
+        for name in filter(None, (source.path, source.second)):
+            path = resolve_path(name, data_root)
+            if has_named_columns(path):
+                continue
+            with closing(raw_lines(path)) as lines:
+                if not any(raw.strip() for _, raw in lines):
+                    raise DataError(f"{path} contains no text")
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
-
-
-def _refuse_no_text(path: Path) -> None:
-    if has_named_columns(path):
-        return
-    with closing(raw_lines(path)) as lines:
-        is_empty = not any(raw.strip() for _, raw in lines)
-    if is_empty:
-        raise DataError(f"{path} contains no text")
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
@@ -92,20 +93,20 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
 def check_datasets(datasets: Iterable[Any]) -> None:
     """Raise an error unless `datasets` is a list of datasets. No rows are read."""
     is_one = hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str))
-    if is_one or not isinstance(datasets, Iterable):
-        raise TypeError(f"datasets must be a list, datasets=[...], got {type(datasets).__name__}")
-    for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
-        dataset = item
-        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], SourceArguments):
-            dataset = item[0]
-        if isinstance(dataset, Mapping) and any(isinstance(v, str) for v in dataset.values()):
-            raise TypeError("datasets must be a list of datasets, not of rows: datasets=[rows]")
-        if not isinstance(dataset, Iterable) or isinstance(dataset, (str, tuple)):
-            raise TypeError(
-                f"datasets[{number}] must be a dataset or (dataset, SourceArguments(...)), got "
-                f"{repr(item)[:60]}. To make a dataset of texts, use datasets.Dataset.from_dict"
-                "({'sentence1': [...], 'sentence2': [...]})."
-            )
+    given = datasets if isinstance(datasets, Sequence) else ()
+    pairs = [item if isinstance(item, tuple) else (item, SourceArguments()) for item in given]
+    are_datasets = all(
+        len(pair) == 2
+        and isinstance(pair[0], Iterable)
+        and not isinstance(pair[0], str)
+        and isinstance(pair[1], SourceArguments)
+        for pair in pairs
+    )
+    if is_one or not isinstance(datasets, Iterable) or not are_datasets:
+        raise TypeError(
+            "datasets must be a list of datasets, or of tuples (dataset, SourceArguments(...)): "
+            f"datasets=[...]. Got {repr(datasets)[:60]}"
+        )
 
 
 def read_sources(
@@ -173,17 +174,20 @@ def read_sentences(
     progress: bool = False,
 ) -> list[str]:
     """Return the distinct sentences of all sources in the language `data.language`, in order."""
-    wanted, found = recipe.data.language, {}
-    named: set[str] = set()
-    for item in read_sources(recipe, data_root, datasets, progress=progress):
-        languages = item.source.languages or []
-        named.update(languages)
-        for side in (number for number, name in enumerate(languages) if name == wanted):
-            found.update(dict.fromkeys(pair[side] for pair in item.pairs))
+    wanted = recipe.data.language
+    sources = read_sources(recipe, data_root, datasets, progress=progress)
+    found = dict.fromkeys(
+        pair[side]
+        for item in sources
+        for side, name in enumerate(item.source.languages or ())
+        if name == wanted
+        for pair in item.pairs
+    )
     if not found:
+        named = sorted({name for item in sources for name in item.source.languages or ()})
         raise DataError(
             f"No source has sentences in {wanted!r}. Set data.language to one of "
-            f"{', '.join(sorted(named))}, or set languages for each of data.sources."
+            f"{', '.join(named)}, or set languages for each of data.sources."
         )
     return list(found)
 

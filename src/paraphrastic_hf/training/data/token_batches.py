@@ -19,23 +19,16 @@ Arguments = TypeVar("Arguments", bound=TokenBatchArguments)
 class Share:
     """One process's share of a batch.
 
-    Attributes:
-        examples: Indices of the examples, (count,). A process without examples computes an example
-            of another process, because all processes must take part in every step.
-        size: Number of examples that count in the loss, 0 for a process without examples.
+    A process without examples computes an example of another process, because all processes must
+    take part in every step.
     """
 
-    examples: np.ndarray
-    size: int
+    examples: np.ndarray  # indices, (count,)
+    size: int  # number of examples that count in the loss
 
 
 class TokenBatchObjective(Objective, Generic[Arguments]):
-    """Base of objectives whose steps consist of batches of similar lengths.
-
-    Args:
-        lengths: Length of each example in tokens, (examples,) or (examples, sides).
-        group: Group of each example, (examples,). A batch contains examples of one group.
-    """
+    """Base of objectives whose steps consist of batches of similar lengths (`plan_steps`)."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,8 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.encoder.settings import EncoderArguments, TokenizerArguments
 from paraphrastic_hf.training.encoder.start import load_start
 
@@ -32,27 +30,19 @@ OWN_KEYS = {
     "sentencepiece": ("character_coverage", "input_sentence_size"),
     "char_ngram": ("orders", "padding_mode", "spans_spaces", "min_count", "most_per_order"),
 }
-SAMPLE = 20_000  # maximum number of lines to check for characters without a piece
-MANY = 0.05  # share of lines with such characters that triggers a warning
-NAMED = 30  # maximum number of characters listed in the warning
 
 
 def train_tokenizers(
     encoders: Sequence[EncoderArguments],
-    sources: Sequence[SourcePairs],
+    texts: Callable[[], Iterable[str]],
     seed: int,
     data_root: str | Path | None = None,
 ) -> TextTokenizer:
-    """Train the tokenizer of an encoder, or for several encoders a combination of tokenizers."""
-    trained = [
-        train_tokenizer(
-            encoder.tokenizer,
-            (side for source in sources for pair in source.pairs for side in pair),
-            seed,
-            data_root,
-        )
-        for encoder in encoders
-    ]
+    """Train the tokenizer of an encoder, or for several encoders a combination of tokenizers.
+
+    `texts` is called once for each tokenizer.
+    """
+    trained = [train_tokenizer(each.tokenizer, texts(), seed, data_root) for each in encoders]
     return trained[0] if len(trained) == 1 else MixedTokenizer(trained)
 
 
@@ -67,12 +57,9 @@ def train_tokenizer(
         return given_tokenizer(arguments, data_root)
     keys = (*KEYS, *OWN_KEYS.get(arguments.kind, ()))
     options: dict[str, Any] = {key: getattr(arguments, key) for key in keys}
-    sample: list[str] = []
     if arguments.kind == "sentencepiece":
-        lines, options["seed"] = _sampled(lines, sample), seed % 2**32
+        options["seed"] = seed % 2**32
     tokenizer: Any = TOKENIZERS[arguments.kind].train(lines, **options)
-    if arguments.kind == "sentencepiece" and not arguments.keep_unknown:
-        _warn_of_dropped_characters(tokenizer, sample)
     if tokenizer.vocab_size < arguments.vocab_size:
         logger.warning(
             "The text supports only %s of the %s requested vocabulary entries.",
@@ -106,31 +93,3 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
                 f"has {asked}. Set tokenizer.{key} to {value}, or use another model."
             )
     return tokenizer
-
-
-def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
-    """Yield the lines. Add up to SAMPLE of them to `sample`, at regular intervals."""
-    stride = 1
-    for number, line in enumerate(lines):
-        if number % stride == 0:
-            sample.append(line)
-        if len(sample) > SAMPLE:
-            del sample[1::2]
-            stride *= 2
-        yield line
-
-
-def _warn_of_dropped_characters(tokenizer: SubwordTokenizer, sample: Sequence[str]) -> None:
-    """Warn if many lines contain characters without a piece, which the tokenizer drops."""
-    left_out = tokenizer.left_out(sample)
-    changed = sum(
-        not left_out.keys().isdisjoint(normalize(line, tokenizer.lowercase)) for line in sample
-    )
-    if changed >= MANY * len(sample) and left_out:
-        logger.warning(
-            "%d %% of the lines contain characters that have no piece. The tokenizer drops these "
-            "characters: %s. To keep more, raise tokenizer.character_coverage, for example to "
-            "0.9995.",
-            100 * changed // len(sample),
-            " ".join(list(left_out)[:NAMED]),
-        )

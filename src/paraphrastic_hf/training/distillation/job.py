@@ -15,21 +15,15 @@ import numpy as np
 from accelerate import Accelerator
 
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.io.files import remove
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.training.data.corpus import Column, has_columns, write_columns
-from paraphrastic_hf.training.data.held_out import read_held_out
+from paraphrastic_hf.training.data.corpus import Column, count_by_source, write_columns
 from paraphrastic_hf.training.data.sources import SourcePairs
-from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.distillation.objective import (
     DistillationCorpus,
     DistillationExample,
     DistillationObjective,
     make_examples,
-    sentences_by_source,
 )
 from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
 from paraphrastic_hf.training.distillation.teacher import (
@@ -45,38 +39,14 @@ T = TypeVar("T")
 
 class Distillation(EncoderRun[DistillationRecipe]):
     def prepare(self, work: Path) -> None:
-        if has_columns(work / "corpus"):
-            return
         recipe, sources = self.recipe, self.read_pairs(work)
         languages = [it.languages or recipe.data.teacher_languages for it in recipe.teachers]
         found = make_examples(sources, languages, recipe.data.languages)
-        tokenizer = self._tokenizer(found, work / "tokenizer")
+        tokenizer = self.make_tokenizer(lambda: (each.text for each in found))
+        tokenizer.save(work / "tokenizer")
         reads, rows = _distinct([example.reads for example in found])
         vectors = self._vectors(reads, work)
         write_corpus(found, rows, vectors, tokenizer, sources, work / "corpus")
-
-    def _tokenizer(self, found: Sequence[DistillationExample], folder: Path) -> TextTokenizer:
-        """Return the student's tokenizer, from `folder` if an interrupted run has written it."""
-        if folder.is_dir():
-            return load_tokenizer(folder)
-        if self.start is not None:
-            tokenizer = self.start.tokenizer
-        else:
-            trained = [
-                train_tokenizer(
-                    encoder.tokenizer,
-                    (each.text for each in found),
-                    self.recipe.seed,
-                    self.context.data_root,
-                )
-                for encoder in self.recipe.encoders
-            ]
-            tokenizer = trained[0] if len(trained) == 1 else MixedTokenizer(trained)
-        staged = folder.with_suffix(".part")
-        remove(staged)
-        tokenizer.save(staged)
-        staged.rename(folder)
-        return tokenizer
 
     def _vectors(self, reads: Sequence[tuple[str, ...]], work: Path) -> np.ndarray:
         """Return the concatenated teacher vectors, reduced to the student's dimensions."""
@@ -86,15 +56,10 @@ class Distillation(EncoderRun[DistillationRecipe]):
             converted = work / f"converted{number}"
             load = partial(load_teacher, teacher, context.data_root, converted)
             texts, rows = _distinct([it[number] for it in reads])
+            is_model = teacher.engine != "python"
+            stamp = weights_stamp(teacher.model, context.data_root, is_model=is_model)
             vectors = teacher_vectors(
-                texts,
-                teacher,
-                load,
-                folder,
-                stamp=weights_stamp(
-                    teacher.model, context.data_root, is_model=teacher.engine != "python"
-                ),
-                progress=context.progress,
+                texts, teacher, load, folder, stamp=stamp, progress=context.progress
             )
             of_teachers.append(vectors if len(texts) == len(reads) else vectors[rows])
         widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
@@ -110,9 +75,8 @@ class Distillation(EncoderRun[DistillationRecipe]):
         return side_by_side(of_teachers, weights, wanted)
 
     def build(self, work: Path) -> SentenceEncoderModel:
-        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.load_work(work)
         self.corpus = DistillationCorpus.load(work / "corpus")
-        self.held_out = read_held_out(work) if self.holds_out else {}
         return self.encoder_at_start()
 
     def objective(
@@ -124,7 +88,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         return {
             **self.save_finished(model, self.corpus, output),
             "teachers": [teacher.model for teacher in self.recipe.teachers],
-            "sentences_by_source": sentences_by_source(self.corpus),
+            "sentences_by_source": count_by_source(self.corpus),
         }
 
 
@@ -144,11 +108,8 @@ def write_corpus(
 ) -> None:
     """Write tokenized sentences and their target vectors, for `DistillationCorpus.load`.
 
-    Sentences without known tokens or with a zero vector are left out.
-
-    Args:
-        rows: Row of `vectors` for each sentence, (sentences,).
-        vectors: Teacher vectors, (texts, dim).
+    Sentences without known tokens or with a zero vector are left out. `rows` are the rows of
+    `vectors` for each sentence.
     """
     ids = tokenizer.encode_batch([each.text for each in found])
     is_learned = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -26,40 +26,25 @@ from paraphrastic_hf.training.engine.loop import Losses, Objective
 
 @dataclass(frozen=True)
 class DistillationExample:
-    """A sentence that the student learns.
-
-    Attributes:
-        reads: Text that each teacher reads: `text` or its translation.
-        source: Index of the sentence's source.
-    """
+    """A sentence that the student learns."""
 
     text: str
-    reads: tuple[str, ...]
+    reads: tuple[str, ...]  # text that each teacher reads: `text` or its translation
     language: str
-    source: int
+    source: int  # index of the sentence's source
 
 
 @dataclass(frozen=True)
 class DistillationCorpus:
-    """Tokenized sentences with their target vectors.
-
-    Attributes:
-        sentences: Token ids of N sentences.
-        row: Row of `vectors` for each sentence, (N,).
-        vectors: Target vectors of unit length, (texts, dim).
-        source: Index of each sentence's source, (N,).
-        language: Index of each sentence's language, (N,).
-        names: Path of each source.
-        weights: Number of times that each source's sentences are used per epoch.
-    """
+    """N tokenized sentences with their target vectors."""
 
     sentences: Ragged
-    row: np.ndarray
-    vectors: np.ndarray
-    source: np.ndarray
-    language: np.ndarray
-    names: list[str]
-    weights: list[float]
+    row: np.ndarray  # row of `vectors` for each sentence, (N,)
+    vectors: np.ndarray  # of unit length, (texts, dim)
+    source: np.ndarray  # index of each sentence's source, (N,)
+    language: np.ndarray  # index of each sentence's language, (N,)
+    names: list[str]  # path of each source
+    weights: list[float]  # number of times that each source's sentences are used per epoch
     languages: list[str]
 
     @cached_property
@@ -78,9 +63,8 @@ def make_examples(
 ) -> list[DistillationExample]:
     """Return the distinct sentences of the pairs, with the text that each teacher reads.
 
-    Args:
-        teachers: Languages that each teacher reads.
-        learns: Languages that the student learns. Empty for all.
+    `teachers` are the languages that each teacher reads, and `learns` those that the student learns
+    (empty for all).
     """
     found: dict[tuple[str, tuple[str, ...]], DistillationExample] = {}
     for number, item in enumerate(sources):
@@ -115,10 +99,7 @@ def _sides_read(
 
 
 class DistillationObjective(Objective):
-    """Cosine distance between an encoder's vectors and teacher vectors, with an optional hinge.
-
-    The order of an epoch depends only on seed and epoch, so a resumed run repeats it.
-    """
+    """Cosine distance between an encoder's vectors and teacher vectors, with an optional hinge."""
 
     def __init__(
         self,
@@ -171,8 +152,3 @@ class DistillationObjective(Objective):
             random.shuffle(order)
             self._order = (epoch, order)
         return self._order[1]
-
-
-def sentences_by_source(corpus: DistillationCorpus) -> Mapping[str, int]:
-    counts = np.bincount(corpus.source, minlength=len(corpus.names))
-    return dict(zip(corpus.names, counts.tolist(), strict=True))

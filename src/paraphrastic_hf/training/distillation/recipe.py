@@ -14,9 +14,6 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.engine.recipe import DataArguments, OptimizationArguments, must_be
 
-ENGINES = ("torch", "ctranslate2", "python")
-PRECISIONS = ("float32", "bfloat16")
-
 
 @dataclass(frozen=True)
 class LearnedSentences(DataArguments):
@@ -28,8 +25,8 @@ class LearnedSentences(DataArguments):
     )
     teacher_languages: list[str] = argument(
         ["en"],
-        help="languages read by teachers without `languages`. A sentence in another language "
-        "learns the vector of its translation",
+        help="languages read by teachers without `languages`. Other languages learn the vector of "
+        "their translation",
     )
 
 
@@ -37,8 +34,7 @@ class LearnedSentences(DataArguments):
 class TeacherArguments:
     model: str = argument(
         help="teacher: directory, packaged name or Hub name of any sentence-transformers model. "
-        "For the engine `python`, module:name of a function that converts texts to vectors, or of "
-        "a class with a method `encode`",
+        "For the engine `python`, module:name of a function of texts, or of a class with `encode`",
         names="weights",
     )
     languages: list[str] = argument(
@@ -49,15 +45,13 @@ class TeacherArguments:
     )
     engine: str = argument(
         "torch",
-        help="runtime: torch, ctranslate2 (8-bit, two to three times as fast on CPU) or python "
-        "(any code)",
-        choices=ENGINES,
+        help="runtime: torch, ctranslate2 (8-bit, 2 to 3 times as fast on CPU), python (any code)",
+        choices=("torch", "ctranslate2", "python"),
     )
     precision: str = argument(
         "float32",
-        help="number format of a torch transformer (bfloat16: up to six times as fast on Intel "
-        "AMX)",
-        choices=PRECISIONS,
+        help="number format of a torch transformer (bfloat16: up to 6 times as fast on Intel AMX)",
+        choices=("float32", "bfloat16"),
     )
     vectors: str | None = argument(
         None, help="folder that caches the teacher's vectors (default: the run folder)"
@@ -67,17 +61,13 @@ class TeacherArguments:
     )
     prompt: str | None = argument(
         None,
-        help="text to prepend to every text, such as 'query: ' (no effect with engine python; "
-        "default: the default prompt of the model)",
+        help="text to prepend, such as 'query: ' (default: that of the model, none with python)",
     )
 
     def __post_init__(self) -> None:
         if self.precision != "float32" and self.engine != "torch":
-            raise must_be(
-                f"teachers: the engine of {self.model}, which has precision {self.precision},",
-                self.engine,
-                "torch",
-            )
+            key = f"teachers: the engine of {self.model}, which has precision {self.precision},"
+            raise must_be(key, self.engine, "torch")
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
@@ -90,7 +80,7 @@ class DistillationTraining(OptimizationArguments):
     contrastive: float = argument(
         0.0,
         help="weight of a hinge loss that makes a sentence closer to its teacher vector than to "
-        "all other teacher vectors in the batch (0: no hinge)",
+        "others of the batch (0: no hinge)",
         at_least=0,
     )
     margin: float = argument(
@@ -106,8 +96,8 @@ class DistillationRecipe(EncoderRecipe):
     data: LearnedSentences = argument(LearnedSentences(), help="training data")
     teachers: list[TeacherArguments] = argument(
         [],
-        help="encoders to learn from: names, or mappings with `model`. The similarities of "
-        "several teachers are averaged by weight",
+        help="encoders to learn from: names, or mappings with `model`. Their similarities are "
+        "averaged by weight",
     )
     training: DistillationTraining = argument(
         DistillationTraining(epochs=3, learning_rate=1e-2, schedule="linear"),

@@ -78,14 +78,8 @@ def teacher_vectors(
 ) -> np.ndarray:
     """Return a teacher's unit vectors of texts, (texts, dim) float16. Zero vectors stay zero.
 
-    Vectors that an earlier run has written to `directory` are reused.
-
-    Args:
-        load: Function that loads the teacher. It is called only if texts remain to be encoded.
-        stamp: Hash of the teacher (`weights_stamp`).
-
-    Raises:
-        CheckpointError: The folder is damaged or has vectors of other texts or another teacher.
+    Vectors that an earlier run has written to `directory` are reused. `load` loads the teacher, if
+    texts remain to be encoded. `stamp` is the teacher's `weights_stamp`.
     """
     output: np.ndarray | None = None
     encode: Encode | None = None
@@ -118,7 +112,6 @@ def side_by_side(
 
     Args:
         vectors: Unit vectors of each teacher, (texts, dim).
-        weights: Weight of each teacher, above 0.
         dimension: Number of leading principal axes to project onto. None keeps all dimensions.
 
     Returns:
@@ -170,7 +163,6 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, director
         own["prompt"] = teacher.prompt
     path = directory / META
     begun = read_json(path) if path.exists() else own
-    begun.pop("weights", None)  # written by earlier versions
     said = begun.get("identity") or stamp
     own["identity"] = stamp or said  # without a stamp, the teacher no longer exists
     if {**begun, "identity": said} != own:
@@ -190,14 +182,8 @@ def _units(encode: Encode, texts: Sequence[str]) -> np.ndarray:
 
 
 def _read(path: Path, count: int) -> np.ndarray:
-    try:
+    with refused(CheckpointError, f"{path} is damaged. Remove it and repeat the command"):
         found: np.ndarray = np.load(path)
-    except (OSError, ValueError, EOFError) as error:
-        raise CheckpointError(
-            f"{path} is damaged ({error}). Remove it and repeat the command"
-        ) from error
-    if found.ndim != 2 or len(found) != count:
-        raise CheckpointError(
-            f"{path} has shape {found.shape}, not {count} rows. Remove it and run again"
-        )
+        if found.ndim != 2 or len(found) != count:
+            raise ValueError(f"its shape is {found.shape}, and it should have {count} rows")
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
-import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedConfig
 
@@ -25,22 +25,12 @@ from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 
 def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
     """Raise RecipeError for settings that the encoder named by `start` does not support."""
-    asked, is_table = _finish_asked(recipe, type(model)), type(model) is AveragingModel
-    if asked:
-        raise RecipeError(
-            f"finish.{asked[0]} requires an averaging model, but the model given as start "
-            f"({recipe.start}) is a {type(model).__name__}. Remove finish.{asked[0]}"
-        )
+    _check_finish(recipe, type(model), f"start {recipe.start}")
     if (recipe.finish.dimension or 0) > model.config.hidden_size:
         raise RecipeError(
             f"finish.dimension must be at most {model.config.hidden_size}, the number of "
             f"dimensions of the model given as start ({recipe.start}), got "
             f"{recipe.finish.dimension}"
-        )
-    if recipe.keeps_tables and is_table:
-        raise RecipeError(
-            "training.freeze tables leaves nothing to train, because the model given as start "
-            f"({recipe.start}) is an average of token vectors. Remove training.freeze"
         )
 
 
@@ -52,66 +42,47 @@ def check_encoders(recipe: EncoderRecipe) -> None:
     if recipe.start is not None:
         return
     configs = [check_encoder(encoder) for encoder in recipe.encoders]
-    _check_finish(recipe)
-    if recipe.keeps_tables and all(_is_table_only(encoder) for encoder in recipe.encoders):
-        raise RecipeError(
-            "training.freeze tables leaves nothing to train in an average of token vectors. Set "
-            "model.kind to weighted, or remove training.freeze"
-        )
-    if recipe.parts:
-        if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
-            raise RecipeError("tokenizer.lowercase must be the same in all parts")
-        if any(encoder.tokenizer.apart for encoder in recipe.parts):
-            raise RecipeError("tokenizer.apart requires one tokenizer. Remove apart from all parts")
-        try:
-            MixedConfig.of(configs, recipe.combine)
-        except StrictDataclassError as error:
-            raise RecipeError(f"parts: {error.__cause__ or error}") from error
-
-
-def _check_finish(recipe: EncoderRecipe) -> None:
-    kind = SentenceEncoderModel if recipe.parts else encoder_class(recipe.model.kind)
-    if asked := _finish_asked(recipe, kind):
-        name, value = asked[0], getattr(recipe.finish, asked[0])
-        found = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
-        raise RecipeError(
-            f"finish.{name} ({value!r}) requires an averaging model, got {found}. Remove it"
-        )
     if recipe.finish.drop_apart and recipe.tokenizer.kind != "sentencepiece":
         raise RecipeError(
             f"finish.drop_apart requires tokenizer.kind sentencepiece, got {recipe.tokenizer.kind}"
         )
+    if not recipe.parts:
+        kind = recipe.model.kind
+        _check_finish(recipe, encoder_class(kind), f"model.kind {kind}")
+        return
+    _check_finish(recipe, SentenceEncoderModel, "parts")
+    if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
+        raise RecipeError("tokenizer.lowercase must be the same in all parts")
+    if any(encoder.tokenizer.apart for encoder in recipe.parts):
+        raise RecipeError("tokenizer.apart requires one tokenizer. Remove apart from all parts")
+    try:
+        MixedConfig.of(configs, recipe.combine)
+    except StrictDataclassError as error:
+        raise RecipeError(f"parts: {error.__cause__ or error}") from error
 
 
-def _finish_asked(recipe: EncoderRecipe, kind: type[SentenceEncoderModel]) -> list[str]:
+def _check_finish(recipe: EncoderRecipe, kind: type[SentenceEncoderModel], found: str) -> None:
+    """Raise RecipeError for keys of the section `finish` that this kind of encoder lacks."""
     if kind is AveragingModel:
-        return []
+        return
     packs = ("int8", "int4") if issubclass(kind, AveragingModel) else ()
     allowed = {"precision": ("float32", "float16", *packs)}
-    return [
-        name
-        for name, value in dataclasses.asdict(recipe.finish).items()
-        if name != "sample" and value and value not in allowed.get(name, ())
-    ]
+    for name, value in dataclasses.asdict(recipe.finish).items():
+        if name != "sample" and value and value not in allowed.get(name, ()):
+            raise RecipeError(
+                f"finish.{name} ({value!r}) requires an averaging model, got {found}. Remove it"
+            )
 
 
 def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
-    """Return the configuration of an encoder before its vocabulary size is known.
+    """Return the configuration of an encoder, with the smallest vocabulary.
 
     Raise RecipeError for contradictory settings or too little memory.
     """
     _check_tokenizer(encoder)
-    config = build_config(encoder.model, encoder.tokenizer.vocab_size)
-    smallest = build_config(encoder.model, SMALLEST_TABLE)
-    check_memory(encoder_class(encoder.model.kind), smallest)
+    config = build_config(encoder.model, SMALLEST_TABLE)
+    check_memory(encoder_class(encoder.model.kind), config)
     return config
-
-
-def _is_table_only(encoder: EncoderArguments) -> bool:
-    """Return whether the encoder's only parameters are its table of token vectors."""
-    with torch.device("meta"):
-        model = encoder_class(encoder.model.kind)(build_config(encoder.model, SMALLEST_TABLE))
-    return not any(model.composition())
 
 
 def build_model(
@@ -131,22 +102,21 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
     """Return the configuration of an encoder. Raise RecipeError for a key that it does not have."""
     config_class, plain = encoder_class(arguments.kind).config_class, ModelArguments()
     known = _fields(config_class)
-    given = {
-        name: value
-        for name, value in dataclasses.asdict(arguments).items()
-        if value is not None
-        and name not in ("kind", "vectors", "bad_vectors", "options")
-        # A user's own encoder may lack keys of the packaged families.
-        and (name in known or value != getattr(plain, name))
-    }
-    for name in (name for name in given if name not in known):
-        kinds = [kind for kind, model in FAMILIES.items() if name in _fields(model.config_class)]
-        raise RecipeError(
-            f"model.{name} ({given[name]!r}) does not apply to model.kind {arguments.kind}. "
-            f"Remove model.{name}, or set model.kind to {' or '.join(kinds)}"
-        )
-    for name in (name for name in arguments.options if name not in known):
-        raise RecipeError(f"model.options has no {name}. {nearest_name(name, sorted(known))}")
+    given: dict[str, Any] = {}
+    for name, value in dataclasses.asdict(arguments).items():
+        if value is None or name in ("kind", "vectors", "bad_vectors", "options"):
+            continue
+        if name in known:
+            given[name] = value
+        elif value != getattr(plain, name):  # a user's own encoder may lack packaged keys
+            kinds = [kind for kind, it in FAMILIES.items() if name in _fields(it.config_class)]
+            raise RecipeError(
+                f"model.{name} ({value!r}) does not apply to model.kind {arguments.kind}. "
+                f"Remove model.{name}, or set model.kind to {' or '.join(kinds)}"
+            )
+    for name in arguments.options:
+        if name not in known:
+            raise RecipeError(f"model.options has no {name}. {nearest_name(name, sorted(known))}")
     try:
         return config_class(**{**given, **arguments.options, "vocab_size": vocab_size})
     except (StrictDataclassError, ValueError, TypeError) as error:

@@ -31,11 +31,7 @@ def finish(
 
     A window model is divided by a power of two, so that its embeddings have a mean length from 1 to
     2. Cosines do not change, but classifiers over long vectors fit badly. Other models that do not
-    average are returned unchanged.
-
-    Args:
-        corpus: Training corpus with the attributes `sentences`, `language` and `languages`.
-        others: Tables of the runs in `finish.merge_with`, (vocab, dim) each.
+    average are returned unchanged. `others` are the tables of the runs in `finish.merge_with`.
     """
     asked = recipe.finish
 
@@ -72,16 +68,8 @@ def whitened(
     """Rotate a token table to the principal axes of sentence vectors, and scale each axis.
 
     Let C = V diag(e) V^T be the second moment of unit sentence vectors. The table W becomes W V
-    diag(e ** -power). Power 0 only rotates. Power 0.5 gives all axes the same variance.
-
-    Args:
-        table: Token table W, (vocab, dim).
-        sentences: Vectors of sentences computed with this table, (n, dim).
-        power: Strength of the whitening, 0 to 0.5.
-        dimension: Number of leading axes to keep. None keeps all.
-
-    Returns:
-        Table, (vocab, dimension), with the same mean row length as `table`.
+    diag(e ** -power), with its mean row length unchanged. Power 0 only rotates. Power 0.5 gives all
+    axes the same variance. Only the `dimension` leading axes are kept.
     """
     units = torch.nn.functional.normalize(sentences.double(), dim=1)
     values, axes = torch.linalg.eigh(units.T @ units / len(units))
@@ -113,11 +101,8 @@ def rounded(table: Tensor, bits: int) -> Tensor:
 
 
 def with_table(model: AveragingModel, table: Tensor) -> AveragingModel:
-    settings = {
-        **model.config.to_dict(),
-        "vocab_size": table.shape[0],
-        "hidden_size": table.shape[1],
-    }
+    sizes = {"vocab_size": table.shape[0], "hidden_size": table.shape[1]}
+    settings = {**model.config.to_dict(), **sizes}
     changed = AveragingModel(AveragingConfig.from_dict(settings))
     with torch.no_grad():
         changed.embedding.weight.copy_(table)

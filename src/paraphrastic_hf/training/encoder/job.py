@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -10,10 +10,16 @@ from paraphrastic_hf.encoders.merged import check_alike
 from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.data.development import development_scorer, read_development
-from paraphrastic_hf.training.data.held_out import HeldOut, hold_out, write_held_out
+from paraphrastic_hf.training.data.held_out import (
+    HeldOut,
+    hold_out,
+    read_held_out,
+    write_held_out,
+)
 from paraphrastic_hf.training.data.sources import SourcePairs, check_sources, read_sources
-from paraphrastic_hf.training.data.tokenizers import given_tokenizer
+from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.build import build_model, check_encoders, check_start
 from paraphrastic_hf.training.encoder.finish import finish
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
@@ -24,13 +30,10 @@ AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 
 
 class EncoderRun(Generic[AnyRecipe]):
-    """Training job of a sentence encoder. Subclasses add the corpus and the objective.
-
-    `build` sets `tokenizer` and `held_out`, the pairs excluded from training.
-    """
+    """Training job of a sentence encoder. Subclasses add the corpus and the objective."""
 
     tokenizer: TextTokenizer
-    held_out: HeldOut
+    held_out: HeldOut  # pairs excluded from training
 
     def __init__(self, recipe: AnyRecipe, context: Context) -> None:
         check_encoders(recipe)
@@ -40,7 +43,6 @@ class EncoderRun(Generic[AnyRecipe]):
             check_start(recipe, self.start.model)
         self.development_pairs = read_development(recipe.run.development, context.data_root)
         self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge_with]
-        self._check_given_vocabulary()
         self.holds_out = recipe.run.development == "clean-and-bitext"
         check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:
@@ -58,27 +60,27 @@ class EncoderRun(Generic[AnyRecipe]):
             write_held_out(held_out, work)
         return sources
 
+    def make_tokenizer(self, texts: Callable[[], Iterable[str]]) -> TextTokenizer:
+        """Return the tokenizer of `start`, or else train the recipe's tokenizers."""
+        if self.start is not None:
+            return self.start.tokenizer
+        recipe = self.recipe
+        return train_tokenizers(recipe.encoders, texts, recipe.seed, self.context.data_root)
+
+    def load_work(self, work: Path) -> None:
+        """Read the tokenizer and the held-out pairs from `work`."""
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.held_out = read_held_out(work) if self.holds_out else {}
+
     def encoder_at_start(self) -> SentenceEncoderModel:
         """Return the initial encoder: the model in `start`, or else one with random weights."""
-        recipe = self.recipe
-        if self.start is not None:
-            model = encoder_from_start(self.start, recipe.model)
-        else:
-            model = build_model(recipe, self.tokenizer, self.context.data_root)
-        self._check_merges(self.tokenizer)
-        return model
-
-    def _check_given_vocabulary(self) -> None:
-        tokenizer = self.recipe.tokenizer
-        if self.start is not None:
-            self._check_merges(self.start.tokenizer)
-        elif tokenizer.from_model is not None and not self.recipe.parts:
-            self._check_merges(given_tokenizer(tokenizer, self.context.data_root))
-
-    def _check_merges(self, tokenizer: TextTokenizer) -> None:
-        width = self.recipe.model.hidden_size if self.start is None else self.start.dimension
+        recipe, start = self.recipe, self.start
+        width = recipe.model.hidden_size if start is None else start.dimension
         for other in self.merges:
-            check_alike(other, tokenizer, width, "this run")
+            check_alike(other, self.tokenizer, width, "this run")
+        if start is not None:
+            return encoder_from_start(start, recipe.model)
+        return build_model(recipe, self.tokenizer, self.context.data_root)
 
     def development(self) -> Callable[[Any], float] | None:
         """Return a function that computes a model's development score, or None without a set."""

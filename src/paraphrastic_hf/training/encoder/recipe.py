@@ -30,15 +30,13 @@ class FinishArguments:
 
     merge_with: list[str] = argument(
         [],
-        help="other runs whose tables are averaged with the table of this run, after alignment by "
-        "a rotation. All runs need the same vocabulary (tokenizer.from_model), and are best saved "
-        "as float32 without whitening",
+        help="other runs whose tables are rotated and averaged with the table of this run. All "
+        "need the same vocabulary (tokenizer.from_model), best as float32 without whitening",
         names="model",
     )
     whiten: float = argument(
         0.0,
-        help="power of whitening: each principal axis is scaled by eigenvalue ** -whiten (0: no "
-        "whitening, 0.5: full)",
+        help="whitening: each principal axis is scaled by eigenvalue ** -whiten (0.5: full)",
         at_least=0,
         at_most=0.5,
     )
@@ -56,15 +54,13 @@ class FinishArguments:
     )
     significant_bits: int | None = argument(
         None,
-        help="number of binary digits to keep in every number, for smaller files (8 costs almost "
-        "no quality)",
+        help="binary digits to keep in every number, for smaller files (8 costs almost nothing)",
         at_least=2,
         at_most=24,  # the significand of float32
     )
     precision: str = argument(
         "float32",
-        help="number format of the saved weights. int8 and int4 have one scale per row, and "
-        "loading them needs this package",
+        help="number format of the saved weights (loading int8 and int4 needs this package)",
         choices=("float32", "float16", "int8", "int4"),
     )
 
@@ -77,11 +73,10 @@ class FinishArguments:
 class EncoderRunArguments(RunArguments):
     development: str = argument(
         "clean",
-        help="development set that selects the checkpoint, or a file of scored pairs, as for "
-        "`evaluate --pairs`. clean: pairs that occur in no reported test set. clean-and-bitext: "
-        "also translations held out of training. sts17-en-en, stsb-dev: sets of the papers, which "
-        "overlap reported test sets. ws353-tuning: words (thesis 3.5.3). none: keep the last "
-        "checkpoint",
+        help="development set that selects the checkpoint, or a file of scored pairs (`evaluate "
+        "--pairs`). clean: pairs in no reported test set. clean-and-bitext: also translations held "
+        "out of training. sts17-en-en, stsb-dev: sets of the papers, which overlap reported test "
+        "sets. ws353-tuning: words (thesis 3.5.3). none: keep the last checkpoint",
         choices=(*DEVELOPMENT_SETS, FILE),
     )
 
@@ -94,22 +89,19 @@ class EncoderRecipe:
     data: DataArguments = argument(DataArguments(), help="training data")
     start: str | None = argument(
         None,
-        help="trained encoder to continue from, with its tokenizer: run directory, packaged model "
-        "or Hub repository. On the command line it replaces the recipe's tokenizer and model",
+        help="trained encoder to continue from, with its tokenizer: run, packaged model or Hub "
+        "repository. On the command line it replaces the recipe's tokenizer and model",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(), help="tokenizer (must be left out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(),
-        help="encoder. With `start`, only model.embedding_dropout and "
-        "model.word_dropout may be set",
+        ModelArguments(), help="encoder. With `start`, only its two dropouts may be set"
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="several encoders to train as one model (thesis 4.5.6), each {tokenizer: ..., model: "
-        "...}. They replace tokenizer and model",
+        help="encoders to train as one model (thesis 4.5.6), each {tokenizer: ..., model: ...}",
     )
     combine: str = argument(
         "concatenate", help="combination of the vectors of `parts`", choices=("concatenate", "add")

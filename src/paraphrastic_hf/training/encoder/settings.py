@@ -44,15 +44,13 @@ class TokenizerArguments:
     )
     character_coverage: float = argument(
         0.9995,
-        help="sentencepiece: share of the text's characters to cover (released code: 0.995, which "
-        "leaves out some digits)",
+        help="sentencepiece: share of characters to cover (released code: 0.995, drops digits)",
         above=0,
         at_most=1,
     )
     input_sentence_size: int = argument(
         10_000_000,
-        help="sentencepiece: maximum number of training lines, sampled (value of the at-scale "
-        "release)",
+        help="sentencepiece: maximum number of training lines, sampled (as the at-scale release)",
         at_least=0,
         at_most=MOST_ENTRIES,
     )
@@ -71,20 +69,18 @@ class TokenizerArguments:
     )
     marks: str = argument(
         "none",
-        help="special tokens at the start and end of a text (not for char_ngram). A text longer "
-        "than data.max_length loses its end mark",
+        help="special tokens around a text (not for char_ngram). Cut texts lose their end mark",
         choices=("none", "start", "end", "both"),
     )
     apart: list[str] = argument(
         [],
-        help="languages with separate pieces, even for words that other languages spell the same "
-        "way (thesis 5.3.2). finish.drop_apart removes these pieces from the saved model",
+        help="languages with separate pieces, even for words spelled as in other languages (thesis "
+        "5.3.2). finish.drop_apart removes these pieces from the saved model",
     )
     from_model: str | None = argument(
         None,
-        help="model whose tokenizer to use: run directory, packaged model or Hub repository. "
-        "tokenizer.kind and tokenizer.lowercase must have the values of that tokenizer, and "
-        "tokenizer.marks may be added. finish.merge_with can later average the two models",
+        help="model whose tokenizer to use: run, packaged model or Hub repository. Its kind and "
+        "lowercase must equal those of this section. finish.merge_with can average the two models",
         names="model",
     )
 
@@ -127,9 +123,9 @@ def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None
 class ModelArguments:
     kind: str = argument(
         "averaging",
-        help="encoder family. projection includes DAN, recurrent includes LSTM-AVG, gated is "
-        "GRAN, weighted is an average with learned word weights, window also reads neighboring "
-        "tokens (settings in model.options). module:Class is your own class",
+        help="encoder family. projection: also DAN. recurrent: LSTM-AVG. gated: GRAN. weighted: "
+        "average with learned weights. window: also reads neighboring tokens (settings in "
+        "model.options). module:Class: your own class",
         choices=ENCODER_KINDS,
     )
     hidden_size: int = size_argument(300, help="number of dimensions of a sentence vector")
@@ -145,22 +141,20 @@ class ModelArguments:
     initializer_std: float = argument(1.0, help="standard deviation of the initial token vectors")
     vectors: str | None = argument(
         None,
-        help="initial token vectors: GloVe text file, run directory or packaged model. A model "
-        "of subwords gives each word of a word tokenizer the vector that it computes",
+        help="initial token vectors: GloVe text file, run or packaged model. A model of subwords "
+        "computes the vectors of a word tokenizer's words",
         names="weights",
     )
     bad_vectors: str = argument(
         "refuse",
-        help="malformed or repeated rows in a vectors file. refuse: fail. skip: drop malformed "
-        "rows, keep the first of repeated rows. last: drop malformed rows, keep the last of "
-        "repeated rows",
+        help="malformed or repeated rows in a vectors file. refuse: fail. skip, last: drop "
+        "malformed rows and keep the first, or the last, of repeated rows",
         choices=("refuse", "skip", "last"),
     )
     activation: str | None = argument(
         None,
-        help="activation. projection: linear (default), or tanh or relu for a DAN. charagram: "
-        "tanh (default), linear or relu. char_cnn, recurrent with cell rnn, gated with variant 0: "
-        "tanh (default) or relu",
+        help="projection: linear (default), or tanh or relu for a DAN. charagram: tanh (default), "
+        "linear or relu. char_cnn, cell rnn, gated with variant 0: tanh (default) or relu",
     )
     layers: int | None = argument(
         None, help="projection: number of dense layers over the average, 1 or 2 (default: 1)"
@@ -178,9 +172,7 @@ class ModelArguments:
         None, help="recurrent, gated: read in both directions (default: false)"
     )
     merge: str | None = argument(
-        None,
-        help="recurrent, gated: how both directions are combined: add (default), tanh (a dense "
-        "layer) or, for recurrent only, concatenate",
+        None, help="both directions: add (default), tanh (dense layer), concatenate (recurrent)"
     )
     pooling: str | None = argument(
         None, help="recurrent: pooling of the states, last, mean or max (default: mean)"

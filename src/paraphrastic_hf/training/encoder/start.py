@@ -72,14 +72,10 @@ def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
 def start_from_vectors(
     model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
 ) -> None:
-    """Initialize rows of the token table with given vectors (thesis, 3.1.2).
+    """Initialize rows of the token table with a file of vectors or a model (thesis, 3.1.2).
 
     Rows without a given vector stay random. If the tokens are words and `path` is a subword model,
-    the model computes the vector of each word.
-
-    Args:
-        path: Text file of vectors, or model directory.
-        bad_rows: Treatment of malformed and repeated rows, as in `read_vectors`.
+    the model computes the vector of each word. `bad_rows` is that of `read_vectors`.
     """
     table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
     row_of = {token: row for row, token in enumerate(tokens) if row > 0}

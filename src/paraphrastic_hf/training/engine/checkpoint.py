@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.errors import CheckpointError, refused
 from paraphrastic_hf.io.files import WEIGHTS, read_json, replacing, write_json
 from paraphrastic_hf.training.engine.row_adam import RowAdam
 
@@ -125,12 +125,8 @@ def load_weights(model: nn.Module, path: Path) -> None:
     if not path.exists():
         logger.warning("%s does not exist. Keeping the last weights.", path)
         return
-    try:
+    with refused(CheckpointError, f"{path} is damaged. Remove it to finish with the last weights"):
         _load(model, load_file(path))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        raise CheckpointError(
-            f"{path} is damaged ({error}). Remove it to finish with the last weights."
-        ) from error
 
 
 def load_average(model: nn.Module, root: Path, count: int) -> int:
@@ -140,16 +136,12 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
     """
     paths = [path / WEIGHTS for path in list_checkpoints(root)[-count:]]
     total: dict[str, Tensor] = {}
-    try:
+    with refused(CheckpointError, f"A checkpoint in {root} is damaged. Use --overwrite"):
         for path in paths:
             for name, weight in load_file(path).items():
                 value = weight.double() if weight.is_floating_point() else weight
                 is_sum = name in total and weight.is_floating_point()
                 total[name] = total[name] + value if is_sum else value
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"A checkpoint in {root} is damaged ({error}). Start again with --overwrite."
-        ) from error
     if paths:
         like = model.state_dict()
         mean = {

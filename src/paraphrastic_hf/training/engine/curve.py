@@ -14,7 +14,7 @@ from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.hub.trained import PICTURE
 from paraphrastic_hf.io.files import remove, write_bytes
 from paraphrastic_hf.io.plots import COLORS, DASHES, png, style
-from paraphrastic_hf.training.engine.score_units import are_negatives_chosen, scored_on
+from paraphrastic_hf.training.engine.score_units import scored_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,31 +28,15 @@ LINE = 0.17  # inches: height of a legend line
 
 @dataclass(frozen=True)
 class Curve:
-    """One logged quantity.
-
-    Attributes:
-        steps: Optimizer step of each value.
-        values: Logged values. A loss is the mean since the previous log line.
-        is_part: Whether the quantity is logged in every line, like the parts of the loss.
-    """
+    """One logged quantity. A loss is the mean since the previous log line."""
 
     steps: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
-    is_part: bool = field(default=True, repr=False)
+    is_part: bool = True  # logged in every line, like the parts of the loss
 
 
 def read_curves(log: str | Path) -> dict[str, Curve]:
-    """Read the curves of a run from its log `logs/train.jsonl`, by name.
-
-    The names are `loss`, `lr`, `development` and the parts of the loss, if logged.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        ...     _ = file.write('{"step": 100, "loss": 0.4, "lr": 0.001}'), file.flush()
-        ...     read_curves(file.name)["loss"]
-        Curve(steps=[100], values=[0.4])
-    """
+    """Read the curves of a run from its log `logs/train.jsonl`, by name."""
     curves: dict[str, Curve] = {}
     for line in Path(log).read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
@@ -78,8 +62,8 @@ def write_curve(directory: Path) -> None:
 
 def titles_of(recipe: Mapping[str, Any]) -> dict[str, str]:
     """Return the titles of the panels of score, loss and learning rate, with units."""
-    loss = "training loss"
-    if are_negatives_chosen(recipe):
+    loss, training = "training loss", recipe["training"]
+    if training.get("objective") == "margin" and training.get("negatives") in ("max", "mix"):
         loss += " (negatives get harder, so it may rise)"
     return {SCORE: ", ".join(scored_on(recipe)), "loss": loss, RATE: "learning rate"}
 
@@ -92,17 +76,11 @@ def draw(curves: Mapping[str, Curve], titles: Mapping[str, str]) -> Figure | Non
     from matplotlib.figure import Figure
 
     curves = {name: curve for name, curve in curves.items() if len(curve.steps) > 1}
-    others = sorted(curves.keys() - titles.keys())
-    parts = [name for name in others if curves[name].is_part]
-    panels = {
-        title: [name, *(parts if name == "loss" else [])]
-        for name, title in titles.items()
-        if name in curves
-    }
+    panels = {title: [name] for name, title in titles.items() if name in curves}
     heights = [2.0] * len(panels)
-    for name in others:
-        if name not in parts:
-            panels.setdefault(name.partition("/")[0].replace("_", " "), []).append(name)
+    for name in sorted(curves.keys() - titles.keys()):
+        title = titles["loss"] if curves[name].is_part else name.partition("/")[0]
+        panels.setdefault(title.replace("_", " "), []).append(name)
     if not panels:
         return None
     heights += [1.2] * (len(panels) - len(heights))

@@ -16,13 +16,10 @@ class Interruption:
 
     If the program already handles or ignores a signal, its handler stays. Outside the main thread
     nothing is recorded.
-
-    Attributes:
-        signal: Number of the received signal. None if no signal was received.
     """
 
     def __init__(self, is_wanted: bool = True) -> None:
-        self.signal: int | None = None
+        self.signal: int | None = None  # number of the received signal
         self._is_wanted = is_wanted
         self._before: dict[int, Any] = {}
         self._is_announced = False

@@ -14,9 +14,8 @@ from paraphrastic_hf.io.files import write_bytes
 class TrainingLog:
     """Training log. Each line contains the mean losses since the previous line.
 
-    Args:
-        step: Number of steps so far. Lines of later steps, from a killed run, are removed.
-        state: Unwritten losses from the checkpoint.
+    Lines after `step`, from a killed run, are removed. `state` are the unwritten losses of the
+    checkpoint.
     """
 
     def __init__(

@@ -55,19 +55,10 @@ class Losses:
 
 
 class Evaluation(float):
-    """A development score with further results.
+    """A development score with further results."""
 
-    Args:
-        figures: Other values to log.
-        parts: Weight and per-example results of each term of the score. Empty if unknown.
-
-    Example:
-        >>> Evaluation(71.0, {"active_units/semantic": 512.0}) > 70
-        True
-    """
-
-    figures: Mapping[str, float]
-    parts: Sequence[tuple[float, Resampled]]
+    figures: Mapping[str, float]  # other values to log
+    parts: Sequence[tuple[float, Resampled]]  # weight and per-example results of each term
 
     def __new__(
         cls,
@@ -85,10 +76,7 @@ class Evaluation(float):
         return cls(sum(weight * part.score for weight, part in parts), {}, parts)
 
     def p_value(self, other: Evaluation) -> float | None:
-        """Return the two-sided p-value of the difference from another score on equal examples.
-
-        None if the per-example results are unknown.
-        """
+        """Return the two-sided p-value of the difference from another score on equal examples."""
         if not self.parts:
             return None
         return weighted_p_value(
@@ -113,10 +101,7 @@ class Objective:
         raise NotImplementedError
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield steps of an epoch.
-
-        The training loop writes checkpoints only after it has done all yielded steps.
-        """
+        """Yield the next steps of an epoch. Checkpoints are written only after the last of them."""
         raise NotImplementedError
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
@@ -146,31 +131,29 @@ class Objective:
 class TrainingLoop:
     """Training loop, which can resume from the last checkpoint.
 
-    Args:
-        directory: Folder for `checkpoints/` and `logs/`.
-        evaluate: Function that computes a model's development score. None keeps the last weights.
-        unit: Plural name of the examples, for the progress bar.
+    It writes `checkpoints/` and `logs/` in `directory`. Without `evaluate`, it keeps the last
+    weights. `unit` is the plural name of the examples.
     """
 
     def __init__(
         self,
         model: ParaphrasticModel,
-        training: OptimizationArguments,
-        run: RunArguments,
+        recipe: Any,
         *,
-        seed: int,
         directory: Path,
         accelerator: Accelerator,
         evaluate: Callable[[Any], float] | None = None,
         show_progress: bool = True,
         unit: str = "pairs",
     ) -> None:
-        self.model, self.training, self.run_arguments = model, training, run
-        self.seed, self.directory, self.accelerator = seed, directory, accelerator
-        self.evaluate, self.show_progress = evaluate, show_progress
-        self.unit = unit
-        use_sparse_tables(model, training)
-        self.optimizer = make_optimizer(model, training)
+        self.training: OptimizationArguments = recipe.training
+        self.run_arguments: RunArguments = recipe.run
+        self.seed, self.directory, self.accelerator = recipe.seed, directory, accelerator
+        self.model, self.evaluate = model, evaluate
+        self.show_progress, self.unit = show_progress, unit
+        use_sparse_tables(model, self.training)
+        self.optimizer = make_optimizer(model, self.training)
+        run = self.run_arguments
         self.progress = Progress(
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
         )
@@ -189,12 +172,12 @@ class TrainingLoop:
         state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
         if state is None:
             return False
-        self.progress = Progress.of(state["progress"])
+        self.progress = Progress(**state["progress"])
         self._log_state, self._objective_state = state.get("log"), state.get("objective")
         return True
 
     def train(self, objective: Objective) -> Progress:
-        """Train to the end, and load the weights with the best score, or keep the last weights."""
+        """Train to the end, and load the weights with the best score, if any."""
         self._annealing = objective.annealing
         wrapped: nn.Module = objective.as_forward(self.model)
         if self._is_distributed:
@@ -322,8 +305,7 @@ class TrainingLoop:
             )
 
     def _refuse_broken_weights(self) -> None:
-        weights = [weight.detach() for weight in self.model.parameters()]
-        norm = float(nn.utils.get_total_norm(weights))
+        norm = float(nn.utils.get_total_norm([w.detach() for w in self.model.parameters()]))
         rate = self.optimizer.param_groups[0]["lr"]
         self._refuse_unless_finite("norm of the weights", norm, self.progress.step, rate)
 

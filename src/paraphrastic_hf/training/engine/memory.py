@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import torch
@@ -15,23 +13,7 @@ from paraphrastic_hf.models.base import ParaphrasticModel
 BYTES = 4  # bytes of a float32
 GIGABYTE = 1 << 30
 SMALLEST_TABLE = 3  # assumed number of table rows while the vocabulary size is unknown
-OF_MODEL = ("model.hidden_size", "tokenizer.vocab_size")
-BATCHES = ("candidates.count", "training.batch_size", "training.batch_tokens", "data.max_length")
-LARGE = (*OF_MODEL, *BATCHES)  # recipe keys that determine memory use
-
-
-def what_to_lower(recipe: Any) -> str:
-    """Return advice for messages: recipe keys to lower when memory runs out."""
-    known = {
-        f"{group.name}.{name}"
-        for group in fields(recipe)
-        for name in getattr(getattr(recipe, group.name), "__dict__", ())
-    }
-    return _lower([key for key in LARGE if key in known])
-
-
-def _lower(keys: Sequence[str]) -> str:
-    return f"lower {', '.join(keys[:-1])} or {keys[-1]}"
+LOWER = "lower model.hidden_size, tokenizer.vocab_size, training.batch_size or data.max_length"
 
 
 def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
@@ -44,7 +26,7 @@ def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
         raise RecipeError(
             f"The model has {parameters:,} parameters, which take "
             f"{parameters * BYTES / GIGABYTE:,.1f} GB, but this machine has "
-            f"{most / GIGABYTE:,.1f} GB of memory: {_lower(OF_MODEL)}"
+            f"{most / GIGABYTE:,.1f} GB of memory: {LOWER}"
         )
 
 

@@ -55,12 +55,9 @@ def make_optimizer(
         return torch.optim.SGD(parameters, lr=rate, momentum=momentum, nesterov=is_nesterov)
     first, second = arguments.betas
     if not _sparse_tables(model):
+        decay = arguments.weight_decay
         return torch.optim.AdamW(
-            parameters,
-            lr=rate,
-            betas=(first, second),
-            weight_decay=arguments.weight_decay,
-            fused=True,
+            parameters, lr=rate, betas=(first, second), weight_decay=decay, fused=True
         )
     optimizer = RowAdam(
         parameters, lr=rate, betas=(first, second), weight_decay=arguments.weight_decay
@@ -78,13 +75,6 @@ def learning_rate(arguments: OptimizationArguments, step: int, total_steps: int)
 
     During warm-up it is peak * (step + 1) / warm-up. Then it is constant, linear to 0 at the end of
     the run, or peak * sqrt(warm-up / (step + 1)).
-
-    Example:
-        >>> arguments = OptimizationArguments(
-        ...     learning_rate=1.0, schedule="inverse_root", warmup_steps=4
-        ... )
-        >>> [learning_rate(arguments, step, 100) for step in (0, 3, 15)]
-        [0.25, 1.0, 0.5]
     """
     rate, warmup = arguments.learning_rate, arguments.warmup_steps
     if step < warmup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,27 +27,24 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
     The path is looked up in the data root, the working folder, and the texts packaged with recipes.
     A path that begins with `./` or `../` is looked up in the working folder first.
     """
-    candidates = _candidates(path, data_root)
-    for candidate in candidates:
-        if candidate.exists():
-            return candidate
-    fix = f"Set the data folder with --data or {DATA_ROOT_VARIABLE}."
-    if "*" in path:
-        fix += " To let the shell expand a pattern, write it without quotes."
-    raise RecipeError(f"{path} does not exist, tried {_listed(candidates)}. {fix}")
+    found, tried = _look_up(path, data_root)
+    if found is None:
+        fix = f"Set the data folder with --data or {DATA_ROOT_VARIABLE}."
+        if "*" in path:
+            fix += " To let the shell expand a pattern, write it without quotes."
+        raise RecipeError(f"{path} does not exist, tried {tried}. {fix}")
+    return found
 
 
 def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
     """Return the path of a model, or the name of a packaged model or Hub repository."""
-    candidates = _candidates(name, data_root)
-    for candidate in candidates:
-        if candidate.exists():
-            return candidate
+    found, tried = _look_up(name, data_root)
+    if found is not None:
+        return found
     try:
         check_model_name(name)
     except ModelError as error:
-        reason = str(error).removesuffix(".")
-        raise ModelError(f"{reason} (tried {_listed(candidates)})") from None
+        raise ModelError(f"{str(error).removesuffix('.')} (tried {tried})") from None
     return name
 
 
@@ -69,17 +66,16 @@ def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tupl
                 yield field.name, item
 
 
-def _candidates(path: str, data_root: str | Path | None) -> list[Path]:
+def _look_up(path: str, data_root: str | Path | None) -> tuple[Path | None, str]:
+    """Return the first existing place of a path, and a list of all places for messages."""
     root = find_data_root(data_root)
-    under_root = [] if root is None else [Path(root) / path]
-    packaged = [RECIPES.parent / path] if path.startswith("recipes/") else []
-    is_here = path.startswith(("./", "../"))
-    first = [Path(path), *under_root] if is_here else [*under_root, Path(path)]
-    return [*first, *packaged]
-
-
-def _listed(paths: Iterable[Path]) -> str:
-    return " and ".join(dict.fromkeys(str(path.absolute()) for path in paths))
+    places = [Path(path)] if root is None else [Path(root) / path, Path(path)]
+    if path.startswith(("./", "../")):
+        places.reverse()
+    if path.startswith("recipes/"):
+        places.append(RECIPES.parent / path)
+    tried = " and ".join(dict.fromkeys(str(place.absolute()) for place in places))
+    return next((place for place in places if place.exists()), None), tried
 
 
 def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:

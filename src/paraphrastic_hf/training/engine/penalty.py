@@ -17,9 +17,9 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
 def distance_to_start(table: Tensor, start: Tensor | None, ids: Tensor) -> Tensor:
-    """Return the squared distance of the table rows `ids` from their initial values, a scalar.
+    """Return the squared distance of the table rows `ids` from those of `start`, or from zero.
 
-    `start` is the table before training, (vocab, dim), or None for zeros. Repeated ids count once.
+    Repeated ids count once.
     """
     rows = torch.unique(ids)
     used = lookup(table, rows)
@@ -29,9 +29,7 @@ def distance_to_start(table: Tensor, start: Tensor | None, ids: Tensor) -> Tenso
 class Penalty:
     """L2 penalties on parameters. Create it before training, because it copies initial values.
 
-    Args:
-        to_start: Whether `lambda_c` pulls parameters toward their initial values instead of 0, as
-            for a trained model.
+    With `to_start`, `lambda_c` pulls parameters toward their initial values instead of 0.
     """
 
     def __init__(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass
@@ -20,8 +18,3 @@ class Progress:
     best_step: int | None = None
     next_evaluation: int = 0  # step of the next evaluation
     next_checkpoint: int = 0  # step of the next checkpoint
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Progress:
-        """Read the progress from a record, which may have the old key `pairs` for `examples`."""
-        return cls(**{"examples" if key == "pairs" else key: record[key] for key in record})

@@ -9,7 +9,7 @@ from typing import Any
 
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.storage.fingerprint import files_hash, named_hash
-from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, RecipeError, refused
 from paraphrastic_hf.io.files import content_hash, digest_of, read_json, write_json
 from paraphrastic_hf.io.pairs import rows_of_dataset
 from paraphrastic_hf.training.engine.paths import named_weights, resolve_path
@@ -27,15 +27,10 @@ def text_stamp(
     models: Iterable[tuple[str, str]] = (),
     files: Iterable[str] = (),
 ) -> Stamp:
-    """Return hashes of the files and models in a recipe, and of the other arguments.
+    """Return hashes of the files and models in a recipe, of `datasets`, `models` and `files`.
 
-    The hash of a missing or unreachable file is an empty string. Corpora given by name, and
-    datasets that can be read only once, are left out.
-
-    Args:
-        datasets: Additional training data, as in `train`.
-        models: Recipe key and name of additional models.
-        files: Paths of additional files.
+    The hash of a missing file is an empty string. Corpora given by name, and datasets that can be
+    read only once, are left out. `models` are pairs of a recipe key and a name.
     """
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
@@ -73,15 +68,13 @@ def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = T
 def keep_stamp(stamp: Stamp, work: Path, fix: str | None = None) -> None:
     """Write a stamp to a folder of tokenized text, which must not have a different stamp.
 
-    `fix` is advice in the message. None advises to remove the folder.
+    `fix` is advice in the message, by default to remove the folder.
     """
     path = work / FILE
-    remove = f"remove the folder {work} and run the same command again"
-    try:
+    fix = fix or f"remove the folder {work} and run the same command again"
+    with refused(CheckpointError, f"{path} is damaged: {fix}"):
         first = read_json(path) if path.exists() else stamp
-    except ValueError as error:
-        raise CheckpointError(f"{path} is damaged: {remove}") from error
-    refuse_other_text(first, stamp, f"The folder {work}", fix or remove)
+    refuse_other_text(first, stamp, f"The folder {work}", fix)
     work.mkdir(parents=True, exist_ok=True)
     write_json(path, first)
 
@@ -93,7 +86,7 @@ def refuse_other_text(first: Mapping[str, str], stamp: Stamp, what: str, fix: st
         for name in {**first, **stamp}
         if first.get(name) != stamp.get(name)
         and "" not in (first.get(name), stamp.get(name))
-        # Stamps of an earlier version have no models. Runs that share text may have other models.
+        # Runs that share text may have other models.
         and ((name in first and name in stamp) or not name.startswith(MODEL))
     ]
     if changed:

@@ -37,7 +37,6 @@ class DatasetArguments:
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Return the settings of a corpus that is given by its name only."""
         return {"name": str(value)}
 
     @property
@@ -52,9 +51,8 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset. "
-        "Compressed files (.gz, .xz, .bz2) are allowed. A path is relative to the data root, else "
-        "to the working folder. With ./ at its start, the working folder comes first",
+        help="TSV, CSV (with header), JSON Lines, text or parquet file (also .gz, .xz, .bz2), or "
+        "saved dataset. Relative to the data root, else to the working folder (first with ./)",
     )
     dataset: DatasetArguments | None = argument(
         None, help="corpus to use instead of a path, such as {name: multi30k, config: en-fr}"
@@ -76,8 +74,7 @@ class SourceArguments:
     )
     weight: float = argument(
         1.0,
-        help="contrastive, distillation: number of times each pair is used per epoch (0.5: a "
-        "random half of the pairs)",
+        help="contrastive, distillation: uses of each pair per epoch (0.5: of a random half)",
         at_least=0,
         at_most=1000,
     )
@@ -90,7 +87,6 @@ class SourceArguments:
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Return the settings of a source that is given by its path only."""
         return {"path": None if value is None else str(value)}
 
     @property
@@ -152,8 +148,7 @@ class OptimizationArguments:
     learning_rate: float = argument(1e-3, help="learning rate at the end of warm-up", above=0)
     schedule: str = argument(
         "constant",
-        help="learning rate after warm-up: constant, linear decay to 0, or inverse square root of "
-        "the step",
+        help="learning rate after warm-up: constant, linear to 0, or 1 / square root of the step",
         choices=("constant", "linear", "inverse_root"),
     )
     warmup_steps: int = argument(
@@ -164,21 +159,19 @@ class OptimizationArguments:
     )
     precision: str = argument(
         "fp32",
-        help="number format of matrix products (bf16: 8 significant bits, faster if the hardware "
-        "supports it)",
+        help="number format of matrix products (bf16: 8 significant bits, faster on some hardware)",
         choices=("fp32", "bf16"),
     )
 
     def __post_init__(self) -> None:
-        takes_momentum = self.optimizer in ("sgd", "nesterov")
-        for name, is_given, owner, is_owner in (
-            ("momentum", self.momentum is not None, "sgd and nesterov", takes_momentum),
-            ("weight_decay", self.weight_decay > 0, "adam", self.optimizer == "adam"),
-            ("betas", self.betas != [0.9, 0.999], "adam", self.optimizer == "adam"),
+        for name, is_given, owners in (
+            ("momentum", self.momentum is not None, ("sgd", "nesterov")),
+            ("weight_decay", self.weight_decay > 0, ("adam",)),
+            ("betas", self.betas != [0.9, 0.999], ("adam",)),
         ):
-            if is_given and not is_owner:
-                raise RecipeError(
-                    f"training.{name} requires training.optimizer {owner}, not {self.optimizer}"
+            if is_given and self.optimizer not in owners:
+                raise must_be(
+                    f"training.optimizer with training.{name}", self.optimizer, " or ".join(owners)
                 )
         if len(self.betas) != 2:
             raise must_be("training.betas", self.betas, "two numbers")
@@ -190,10 +183,7 @@ class OptimizationArguments:
             raise must_be(key, self.warmup_steps, "at least 1 (the papers use 4000)")
 
     def key_set_by_length(self) -> str | None:
-        """Return the recipe key that prevents a finished run from being trained longer, if any.
-
-        With such a key, for example a linear schedule, each step depends on the length of the run.
-        """
+        """Return the key, if any, that makes each step depend on the length of the run."""
         return "training.schedule" if self.schedule == "linear" else None
 
 
@@ -204,14 +194,13 @@ class TokenBatchArguments(OptimizationArguments):
     batch_size: int = argument(1024, help="maximum number of sentences in a batch", at_least=1)
     batch_tokens: int = argument(
         4096,
-        help="maximum number of tokens in a batch, both sides of a pair, including padding. "
-        "fairseq counts the longer side only, so the same number is half as many pairs here",
+        help="maximum number of tokens in a batch, both sides of a pair, including padding "
+        "(fairseq counts the longer side only)",
         at_least=1,
     )
     accumulate: int = argument(
         1,
-        help="size of an optimizer step in batches. A step draws its examples at random from all "
-        "lengths, then sorts them into batches of similar lengths",
+        help="size of an optimizer step in batches. Batches have similar lengths, steps have all",
         at_least=1,
     )
 
@@ -244,9 +233,7 @@ def seed_argument() -> Any:
 def refuse_keys_of_others(recipe: Any, owners: Mapping[str, Sequence[str]], of: str) -> None:
     """Raise an error if a recipe sets a key that belongs to other kinds.
 
-    Args:
-        owners: Kinds that each dotted key applies to.
-        of: Dotted key of the kind, such as `model.kind`.
+    `owners` are the kinds of each dotted key. `of` is the dotted key of the kind.
     """
     kind = attrgetter(of)(recipe)
     for key, kinds in sorted(owners.items()):

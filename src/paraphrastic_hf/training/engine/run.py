@@ -8,6 +8,7 @@ the tokenizer and the tokenized text. Each kind of recipe has a `TrainingJob` (`
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,6 +18,7 @@ import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 
+import paraphrastic_hf
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
@@ -27,11 +29,10 @@ from paraphrastic_hf.training.data.corpus import has_columns
 from paraphrastic_hf.training.data.sources import check_datasets
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
-from paraphrastic_hf.training.engine.memory import what_to_lower
+from paraphrastic_hf.training.engine.memory import LOWER
 from paraphrastic_hf.training.engine.progress import Progress
 from paraphrastic_hf.training.engine.provenance import Stamp, keep_stamp, text_stamp
 from paraphrastic_hf.training.engine.run_folder import (
-    circumstances,
     claim,
     clear_work,
     finished_run,
@@ -39,7 +40,6 @@ from paraphrastic_hf.training.engine.run_folder import (
     is_finished,
     lengthen,
     new_accelerator,
-    put_back,
     refuse_own_start,
     remove_run,
 )
@@ -133,17 +133,13 @@ def train(
             objective = job.objective(model, accelerator)
             is_begun = True
             return _train(recipe, job, model, objective, output, stamp, accelerator, progress)
-        except BaseException as error:
-            is_error = isinstance(error, Exception)
-            no_memory = is_error and is_out_of_memory(error)
-            is_nothing = not is_begun or no_memory
-            if is_main and is_nothing and not has_checkpoint(output):
-                if is_new and is_error:  # so that a corrected recipe can use the folder
-                    remove_run(output)
-                put_back(output)
+        except Exception as error:
+            no_memory = is_out_of_memory(error)
+            if is_main and is_new and (no_memory or not is_begun) and not has_checkpoint(output):
+                remove_run(output)  # so that a corrected recipe can use the folder
             if no_memory:
                 reason = str(error).partition("\n")[0]
-                raise RecipeError(f"Out of memory ({reason}): {what_to_lower(recipe)}") from error
+                raise RecipeError(f"Out of memory ({reason}): {LOWER}") from error
             raise
 
 
@@ -159,12 +155,10 @@ def _train(
 ) -> Progress:
     evaluate = job.development()
     is_main = accelerator.is_main_process
-    before = evaluated(evaluate, model) if is_main else None
+    before = _evaluated(evaluate, model) if is_main else None
     loop = TrainingLoop(
         model,
-        recipe.training,
-        recipe.run,
-        seed=recipe.seed,
+        recipe,
         directory=output,
         accelerator=accelerator,
         evaluate=evaluate,
@@ -176,7 +170,11 @@ def _train(
     result = loop.train(objective)
     accelerator.wait_for_everyone()  # until all processes have read the best weights
     if is_main:
-        change = change_of(before, evaluated(evaluate, model))
+        after = _evaluated(evaluate, model)
+        change: dict[str, Any] = {}
+        if before is not None and after is not None:
+            scores = {"before": float(before), "after": float(after)}
+            change = {"change": {**scores, "p_value": before.p_value(after)}}
         try:
             outcome = {**job.save(model, output), **change, "text": stamp}
             _finish(recipe, outcome, result, output, accelerator)
@@ -190,21 +188,12 @@ def _train(
     return result
 
 
-def evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation | None:
-    """Return the development score of a model in evaluation mode, or None without a score."""
+def _evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation | None:
     if evaluate is None:
         return None
     with evaluating(model):
         found = evaluate(model)
     return found if isinstance(found, Evaluation) else Evaluation(found, {})
-
-
-def change_of(before: Evaluation | None, after: Evaluation | None) -> dict[str, Any]:
-    """Return the development scores before and after training, for `run.json`."""
-    if before is None or after is None:
-        return {}
-    scores = {"before": float(before), "after": float(after)}
-    return {"change": {**scores, "p_value": before.p_value(after)}}
 
 
 def _finish(
@@ -223,7 +212,9 @@ def _finish(
         "weights_sha256": content_hash(output / WEIGHTS),
         "processes": accelerator.num_processes,
         "device": accelerator.device.type,
-        **circumstances(),
+        "threads": torch.get_num_threads(),
+        "versions": {"paraphrastic_hf": paraphrastic_hf.__version__, "torch": torch.__version__},
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     write_curve(output)
     write_card(output, run_card(output, run=record))

@@ -1,18 +1,16 @@
-"""Output folder of a run: claim it, resume it, or replace it."""
+"""Output folder of a run: claim, resume, lengthen or replace it."""
 
 from __future__ import annotations
 
 import logging
 import math
 import shutil
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import paraphrastic_hf
 from paraphrastic_hf.config.recipe import build, is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.io.files import read_json, remove, write_bytes
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHANGES_SHOWN = 6
-ASIDE = "replaced.part"
 START_AFRESH = "train in another --output, or afresh with --overwrite"
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
@@ -68,18 +65,14 @@ def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None)
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     """Prepare the folder `output` for this recipe. Return False if an earlier run resumes.
 
-    With `overwrite`, an earlier run is moved aside until the new run is finished. It is restored if
-    the new run ends before its first checkpoint.
+    With `overwrite`, an earlier run is removed.
     """
-    put_back(output)
-    record = output / "recipe.yaml"
-    is_ours = _is_ours(output)
+    refuse_taken(output, recipe, overwrite)
+    record, is_ours = output / "recipe.yaml", _is_ours(output)
     if overwrite and is_ours:
-        _set_aside(output)
-    else:
-        refuse_other_run(output, recipe)
-        if is_longer(output, recipe):
-            return False
+        remove_run(output)
+    elif is_longer(output, recipe):
+        return False
     try:
         text = to_record(recipe)
         if not record.exists() or record.read_bytes() != text:  # the record may lack newer keys
@@ -89,8 +82,10 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     return overwrite or not is_ours
 
 
-def refuse_other_run(output: Path, recipe: Recipe) -> None:
+def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
     """Raise an error if a folder contains another run or other files."""
+    if _is_ours(output) and overwrite:
+        return
     if is_longer(output, recipe):
         if key := recipe.training.key_set_by_length():
             raise RecipeError(
@@ -131,12 +126,7 @@ def is_longer(output: Path, recipe: Recipe) -> bool:
 
 
 def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
-    """If the recipe makes a run longer, mark the run as unfinished and record the recipe.
-
-    Raises:
-        CheckpointError: The run is finished and was trained on other text, or `run.json` is
-            damaged.
-    """
+    """If the recipe makes a run longer, mark the run as unfinished and record the recipe."""
     if not is_longer(output, recipe):
         return
     if is_finished(output):
@@ -147,43 +137,17 @@ def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
 
 
 def _result(output: Path, stamp: Stamp) -> Progress:
-    """Read the result of a finished run. Raise an error if `run.json` is damaged or the run was
-    trained on other text.
-    """
+    """Read the result of a finished run, which must have the given stamp."""
     path = output / "run.json"
     try:
         record = dict(read_json(path))
-        text = record.get("text", stamp)  # runs of an earlier version have no stamp
-        refuse_other_text(text, stamp, f"The run in {output}", START_AFRESH)
-        return Progress.of(record["progress"])
+        refuse_other_text(record["text"], stamp, f"The run in {output}", START_AFRESH)
+        return Progress(**record["progress"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{path} is damaged ({error}), but the model beside it may be intact. Train again with "
             "--overwrite, or in another --output."
         ) from error
-
-
-def _set_aside(output: Path) -> None:
-    """Move an earlier run aside. If one is already aside, remove the unfinished new run instead."""
-    aside = output / ASIDE
-    if aside.is_dir():
-        remove_run(output)
-        return
-    aside.mkdir()
-    for path in _of_run(output):
-        path.rename(aside / path.name)
-
-
-def put_back(output: Path) -> None:
-    """Restore the run that was set aside, if the new run has no checkpoint."""
-    aside = output / ASIDE
-    if not aside.is_dir() or has_checkpoint(output):
-        return
-    if (aside / "recipe.yaml").exists() and (output / "recipe.yaml").exists():
-        remove_run(output)
-    for path in _of_run(aside):
-        path.rename(output / path.name)
-    shutil.rmtree(aside)
 
 
 def has_checkpoint(output: Path) -> bool:
@@ -195,18 +159,8 @@ def _is_ours(output: Path) -> bool:
     return is_record(output / "recipe.yaml") or is_finished(output)
 
 
-def _of_run(output: Path) -> list[Path]:
-    folders = [output / name for name in RUN_FOLDERS if (output / name).exists()]
-    return folders + [path for pattern in RUN_FILES for path in sorted(output.glob(pattern))]
-
-
 def _record(path: Path, recipe_class: type) -> str:
-    try:
-        mapping = read_mapping(path)
-    except RecipeError as error:
-        raise RecipeError(
-            f"{path} is damaged. Use another --output, or start afresh with --overwrite."
-        ) from error
+    mapping = read_mapping(path)
     try:
         return to_yaml(build(recipe_class, mapping))
     except RecipeError:  # of another kind, or no longer valid
@@ -215,8 +169,9 @@ def _record(path: Path, recipe_class: type) -> str:
 
 def remove_run(output: Path) -> None:
     """Remove the files of a run. Other files in the folder stay."""
-    for path in _of_run(output):
-        remove(path)
+    for pattern in (*RUN_FOLDERS, *RUN_FILES):
+        for path in list(output.glob(pattern)):
+            remove(path)
 
 
 def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
@@ -225,36 +180,16 @@ def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
     return not (recipe and is_longer(output, recipe)) and (output / "run.json").exists()
 
 
-def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Raise an error if `claim` would reject the folder."""
-    if not (output / ASIDE).exists() and not (overwrite and _is_ours(output)):
-        refuse_other_run(output, recipe)
-
-
 def finished_run(
     output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
 ) -> Progress:
-    """Return the result of a finished run. Raise an error if the run is damaged or was trained on
-    other text.
-    """
+    """Return the result of a finished run. Raise an error if it was trained on other text."""
     done = _result(output, text_stamp(recipe, data_root, datasets))
     logger.info("%s is already finished", output)
     clear_work(output)  # a killed run may have left it
     return done
 
 
-def circumstances() -> dict[str, Any]:
-    """Return the number of threads, library versions and time of completion, for `run.json`."""
-    import torch
-
-    return {
-        "threads": torch.get_num_threads(),
-        "versions": {"paraphrastic_hf": paraphrastic_hf.__version__, "torch": torch.__version__},
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
 def clear_work(output: Path) -> None:
-    """Remove the work folder and the run that was moved aside. Checkpoints stay."""
-    for name in (ASIDE, "work"):
-        shutil.rmtree(output / name, ignore_errors=True)
+    """Remove the tokenizer and the tokenized text of a finished run. Checkpoints stay."""
+    shutil.rmtree(output / "work", ignore_errors=True)

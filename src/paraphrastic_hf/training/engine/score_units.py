@@ -45,9 +45,3 @@ def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
     if names_file(development):
         return development, FILE_UNITS.get(recipe.get("kind", ""), unit_of(development))
     return (development, unit_of(development)) if development else ("held-out text", NATS)
-
-
-def are_negatives_chosen(recipe: Mapping[str, Any]) -> bool:
-    """Return whether the loss uses selected negatives, and so may rise while the model improves."""
-    training = recipe["training"]
-    return training.get("objective") == "margin" and training.get("negatives") in ("max", "mix")

@@ -33,7 +33,12 @@ from paraphrastic_hf.training.data.corpus import build_corpus, hold_out_pairs, l
 from paraphrastic_hf.training.data.declared_languages import warn_of_languages
 from paraphrastic_hf.training.data.development import development_scorer, read_development
 from paraphrastic_hf.training.data.held_out import hold_out, read_held_out, write_held_out
-from paraphrastic_hf.training.data.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.data.sources import (
+    SourcePairs,
+    check_sources,
+    read_sources,
+    sides_of,
+)
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.encoder.start import resolve_vectors, start_from_vectors
 from paraphrastic_hf.training.engine.loop import Evaluation
@@ -84,8 +89,9 @@ class Generative:
         warn_of_languages(sources, recipe.seed)
         if self.start is None:
             _check_number(recipe.model.kind, found)
-            lines = (side for source in sources for pair in source.pairs for side in pair)
-            tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
+            tokenizer = train_tokenizer(
+                recipe.tokenizer, sides_of(sources), recipe.seed, context.data_root
+            )
         else:
             _check_start(self.start.model, recipe, found)
             tokenizer = self.start.tokenizer

@@ -98,7 +98,7 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
         sides = (pairs.sources, pairs.targets)
         lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
         super().__init__(recipe.training, recipe.seed, accelerator, lengths)
-        self.annealing = Annealing.of(recipe.training)
+        self.annealing = Annealing(recipe.training)
         self._has_logged = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:

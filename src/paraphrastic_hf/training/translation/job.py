@@ -20,7 +20,12 @@ from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.data.corpus import build_corpus, hold_out_pairs, load_corpus
-from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
+from paraphrastic_hf.training.data.sources import (
+    check_sources,
+    read_sources,
+    sides_of,
+    with_development,
+)
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
@@ -55,8 +60,9 @@ class Translation(Seq2SeqRun):
         )
         for item in sources:
             written_side(item.source, recipe.data.target_language)
-        lines = (side for source in sources for pair in source.pairs for side in pair)
-        tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
+        tokenizer = train_tokenizer(
+            recipe.tokenizer, sides_of(sources), recipe.seed, context.data_root
+        )
         tokenizer.save(work / "tokenizer")
         build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
 

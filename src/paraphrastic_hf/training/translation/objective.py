@@ -46,7 +46,7 @@ class TranslationObjective(CrossEntropyObjective):
         args = recipe.training
         super().__init__(args, recipe.seed, accelerator, sentences.lengths(sides))
         self.sentences, self.sides, self.start = sentences, sides, start
-        self.templates, self.annealing = templates, Annealing.of(recipe.training)
+        self.templates, self.annealing = templates, Annealing(recipe.training)
         self.gives_loss = gives_loss and not args.label_smoothing
 
     def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
