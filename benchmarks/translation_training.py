@@ -25,8 +25,8 @@ from common.report import Table, options, save, settings
 from common.timing import in_turns, spread, timed
 from transformers import MarianMTModel
 
+from paraphrastic_hf.training.seq2seq.objective import nats_of_targets
 from paraphrastic_hf.training.translation.job import Translation
-from paraphrastic_hf.training.translation.objective import nats_of_targets
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "beyond-bleu-2019"
 NAMES = {"marian": "small-marian", "trainer": "small-marian", "gated_conv": "small-mle"}

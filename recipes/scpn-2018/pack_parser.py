@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -69,28 +70,39 @@ def card(folder: Path) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def start_folder(names: Sequence[str], **settings: object) -> tuple[Path, Path]:
+    """Read the arguments RUN and OUTPUT, and write all but weights and card to the output.
+
+    `names` are the files to copy. `settings` are added to the model's configuration.
+    """
+    parser = argparse.ArgumentParser()
     parser.add_argument("run", type=Path, help="folder of the run")
     parser.add_argument("output", type=Path, help="folder to write")
     args = parser.parse_args()
-    for name in COPIED:
-        (args.output / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(args.run / name, args.output / name)
-    config, tokenizer, run = (
-        read_json(args.run / name) for name in ("config.json", "tokenizer_config.json", "run.json")
-    )
-    for settings in (config, tokenizer):
-        del settings["auto_map"]  # names files with code
-    del run["weights_sha256"]
-    write_json(args.output / "config.json", {**config, "packed": True, "base": BASE})
-    write_json(args.output / "tokenizer_config.json", tokenizer)
-    write_json(args.output / "run.json", run)
-    save_file(packed_tensors(load_file(args.run / WEIGHTS)), args.output / WEIGHTS)
-    open_to_readers(args.output / WEIGHTS)
-    write_card(args.output, card(args.output))
-    size = sum(path.stat().st_size for path in args.output.rglob("*") if path.is_file())
-    print(f"{args.output}: {size / 1e6:.1f} MB")
+    run, output = args.run, args.output
+    for name in names:
+        (output / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(run / name, output / name)
+    for name in ("config.json", "tokenizer_config.json", "run.json"):
+        record = read_json(run / name)
+        for key in ("auto_map", "weights_sha256"):  # files with code, weights before packing
+            record.pop(key, None)
+        more = {"packed": True, **settings} if name == "config.json" else {}
+        write_json(output / name, {**record, **more})
+    return run, output
+
+
+def write_weights(tensors: dict[str, np.ndarray], output: Path) -> None:
+    save_file(tensors, output / WEIGHTS)
+    open_to_readers(output / WEIGHTS)
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
+    print(f"{output}: {size / 1e6:.1f} MB")
+
+
+def main() -> None:
+    run, output = start_folder(COPIED, base=BASE)
+    write_weights(packed_tensors(load_file(run / WEIGHTS)), output)
+    write_card(output, card(output))
 
 
 if __name__ == "__main__":

@@ -21,15 +21,11 @@ def save_marian(folder: Path, positions: int = 64) -> None:
     tokenizer = MarkedTokenizer(subword, "end")
     tokenizer.save(folder)
     torch.manual_seed(0)
+    layers = {"layers": 1, "attention_heads": 2, "ffn_dim": 16}
     config = MarianConfig(
         vocab_size=tokenizer.vocab_size,
         d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
+        **{f"{side}_{key}": n for side in ("encoder", "decoder") for key, n in layers.items()},
         init_std=0.5,
         pad_token_id=tokenizer.special.pad,
         eos_token_id=tokenizer.special.end[0],

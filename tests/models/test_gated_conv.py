@@ -75,19 +75,6 @@ def test_a_text_longer_than_the_positions_is_refused(model: GatedConvModel) -> N
             model(**given)
 
 
-def test_the_loss_covers_only_labels(model: GatedConvModel) -> None:
-    labels = TARGET.masked_fill(TARGET == 0, -100)
-    output = model(SOURCE, MASK, labels=labels)
-    is_label = labels >= 0
-    read = model.prepare_decoder_input_ids_from_labels(labels)
-    logits = model(SOURCE, MASK, decoder_input_ids=read, logits_at=is_label).logits
-    assert logits.shape == (8, 30)
-    of_tokens = logits.log_softmax(1)[torch.arange(8), labels[is_label]]
-    torch.testing.assert_close(output.loss, -of_tokens.mean())
-    as_tuple = model(SOURCE, MASK, labels=labels, return_dict=False)
-    assert torch.equal(as_tuple[0], output.loss)
-
-
 @pytest.mark.parametrize("is_tied", [True, False])
 def test_tables_may_be_tied(is_tied: bool) -> None:
     model = make("convolution", tie_word_embeddings=is_tied)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,23 +11,12 @@ import torch
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
-from paraphrastic_hf.losses.vocabulary import Candidates
-from paraphrastic_hf.models.generative.latent import PairTerms, Side
+from paraphrastic_hf.models.generative.latent import PairTerms
 from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
-from tests.models.test_bgt import side
+from tests.models import test_bgt as bgt
+from tests.models.test_bgt import END, VOCAB, side
 
-VOCAB, END = 20, 19
-SIZES: dict[str, Any] = {
-    "vocab_size": VOCAB,
-    "languages": ["en", "fr", "zh"],
-    "hidden_size": 8,
-    "encoder_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 8,
-    "dropout": 0.0,
-    "eos_token_id": END,
-    "decoder_start_token_id": END,
-}
+SIZES = bgt.SIZES | {"languages": ["en", "fr", "zh"]}
 PLAIN = {"reconstructs": False, "has_language_variables": False}
 ROWS: dict[str, dict[str, Any]] = {
     "translation": {**PLAIN, "is_variational": False},
@@ -44,15 +32,12 @@ ROWS: dict[str, dict[str, Any]] = {
 FRENCH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
 CHINESE = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])
 BOTH = [FRENCH, CHINESE]
+sides = partial(bgt.sides, texts=BOTH, languages=("fr", "zh"))
 
 
 def make(row: str, **settings: Any) -> MGTModel:
     torch.manual_seed(0)
     return MGTModel(MGTConfig(**{**SIZES, **ROWS[row], **settings}))
-
-
-def sides(candidates: Sequence[Candidates | None] = (None, None)) -> list[Side]:
-    return [side(*of) for of in zip(("fr", "zh"), BOTH, candidates, strict=True)]
 
 
 def terms(model: MGTModel, **options: Any) -> PairTerms:

@@ -17,7 +17,6 @@ from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig
 from paraphrastic_hf.models.generative.bgt import BGTConfig
 from paraphrastic_hf.models.generative.mgt import MGTConfig
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig
-from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig
 from paraphrastic_hf.models.supervised.parser import ParserConfig
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig
 from paraphrastic_hf.models.supervised.tagger import TaggerConfig
@@ -60,15 +59,10 @@ INVALID: dict[type, list[dict[str, Any]]] = {
         *({"parts": [ENCODER]}, {"parts": [{}, {}]}, {"parts": [MIXTURE, MIXTURE]}),
         *({"combine": "multiply"}, {"combine": "add", "parts": [ENCODER, NARROW]}),
     ],
-    RelatednessConfig: [
-        *({"encoder": {"model_type": "bert"}}, {"encoder": None}, {"head_size": -1}),
-        *({"head_dropout": 1.0}, {"lowest": 5}),
-    ],
-    ParserConfig: [{"layers": 0}, {"span_size": 0}, {"span_labels": ["NP"]}],
+    RelatednessConfig: [{"encoder": {"model_type": "bert"}}, {"encoder": None}],
     TaggerConfig: [{"word_layer": "sin"}, {"max_words": 0}, {"head_size": 0}, {"encoder": {}}],
     BGTConfig: [
-        *({"num_attention_heads": 2, "hidden_size": 9}, {"num_attention_heads": 0}),
-        *({"state_size": 0}, {"dropout": 1.0}, {"latent_at": ["everywhere"]}),
+        *({"num_attention_heads": 2, "hidden_size": 9}, {"latent_at": ["everywhere"]}),
         {"languages": ["en"], "reconstructs": ["en"], "translates": []},
         *({"languages": ["en", code]} for code in ("en", "to", "zh.Hans")),
         *({"translates": ["de"]}, {"reconstructs": [], "translates": []}),
@@ -81,11 +75,7 @@ INVALID: dict[type, list[dict[str, Any]]] = {
         *({"encoder_kind": "lstm"}, {"reconstructs": False}, {"encoder_kind": "average"}),
         {"has_translation_scorer": True, **mgt.PLAIN},
     ],
-    ScpnConfig: [
-        *({"template_vocab_size": 0}, {"hidden_size": 0}),
-        *({"writes": "poems"}, {"template": "tree"}),
-    ],
-    GatedConvConfig: [{"kernel_width": 2}, {"decoder_layers": 0}, {"dropout": 1.5}],
+    GatedConvConfig: [{"kernel_width": 2}],
 }
 
 

@@ -11,7 +11,6 @@ from paraphrastic_hf.layers.attention import BilinearAttention, lstm_cell
 from paraphrastic_hf.models.seq2seq.paraphraser import (
     ParaphraserConfig,
     ParaphraserModel,
-    SourceEncoding,
 )
 from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
 from tests.models.test_seq2seq import BESIDE, LABELS, MASK, SIZES, SOURCE, TEMPLATE, make
@@ -72,45 +71,12 @@ def test_copies_and_the_vocabulary_are_mixed_as_probabilities(model: ScpnModel) 
             torch.testing.assert_close(logits[text, place].exp(), expected)
 
 
-def test_targets_give_the_loss_and_gradients_of_labels(model: ScpnModel) -> None:
-    is_target = LABELS >= 0
-    read = model.prepare_decoder_input_ids_from_labels(LABELS)
-    gradients = []
-    for given in ({"labels": LABELS}, {"logits_at": is_target, "targets": LABELS[is_target]}):
-        model.zero_grad()
-        loss = model(SOURCE, MASK, decoder_input_ids=read, **given, **BESIDE).loss
-        loss.backward()
-        gradients.append((loss, [p.grad.clone() for p in model.parameters() if p.requires_grad]))
-    torch.testing.assert_close(gradients[0][0], gradients[1][0])
-    for first, second in zip(gradients[0][1], gradients[1][1], strict=True):
-        torch.testing.assert_close(first, second, atol=1e-6, rtol=1e-4)
-
-
 def test_beam_search_of_a_batch_matches_single_texts(model: ScpnModel) -> None:
     how: dict[str, Any] = {"num_beams": 3, "max_new_tokens": 8, "num_return_sequences": 3}
     both = model.generate(SOURCE, attention_mask=MASK, **BESIDE, **how)
     alone = model.generate(SOURCE[1:, :2], template_ids=TEMPLATE[1:, :3], **how)
     width = min(both.shape[1], alone.shape[1])
     assert torch.equal(both[3:, :width], alone[:, :width])
-
-
-def test_several_templates_can_share_a_source_encoding(model: ScpnModel) -> None:
-    encoder = model.get_encoder()
-    source = encoder(SOURCE[:1])
-    mask = BESIDE["template_attention_mask"]
-    templates = encoder.read_template(TEMPLATE, mask)
-    shared = SourceEncoding(
-        source.last_hidden_state.expand(2, -1, -1), source.source_ids.expand(2, -1), templates
-    )
-    how: dict[str, Any] = {"num_beams": 2, "max_new_tokens": 8}
-    found = model.generate(
-        encoder_outputs=shared,
-        attention_mask=torch.ones(2, 4),
-        template_attention_mask=mask,
-        **how,
-    )
-    wanted = model.generate(SOURCE[[0, 0]], **BESIDE, **how)
-    assert torch.equal(found, wanted)
 
 
 def test_the_template_changes_the_output_if_it_is_used(model: ScpnModel) -> None:

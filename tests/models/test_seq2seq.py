@@ -150,6 +150,27 @@ def test_every_weight_is_trained(kind: str) -> None:
     assert [name for name, p in trained if p.grad is None or not p.grad.any()] == []
 
 
+@EVERY
+def test_targets_give_the_loss_and_gradients_of_labels(kind: str) -> None:
+    model, is_target = make(kind).train(), LABELS >= 0
+    read = model.prepare_decoder_input_ids_from_labels(LABELS)
+    found = []
+    for given in ({"labels": LABELS}, {"logits_at": is_target, "targets": LABELS[is_target]}):
+        model.zero_grad()
+        torch.manual_seed(0)  # for dropout
+        loss, *_ = model(
+            SOURCE,
+            MASK,
+            decoder_input_ids=read,
+            return_dict=False,
+            **given,
+            **extra_inputs(kind),
+        )
+        loss.backward()
+        found.append([loss, *(p.grad.clone() for p in model.parameters() if p.requires_grad)])
+    torch.testing.assert_close(*found, atol=1e-6, rtol=1e-4)
+
+
 @pytest.mark.slow
 @BOTH
 def test_seq2seq_trainer_trains_with_templates(kind: str, tmp_path: Path) -> None:

@@ -77,18 +77,6 @@ def test_empty_sentences_have_no_scores_and_the_default_is_one_sentence() -> Non
     assert scores(model, torch.full((1, 2), -1)).abs().max() == 0
     expected = scores(model, torch.arange(4)[None], capitals=torch.zeros(4, dtype=torch.long))
     torch.testing.assert_close(model(IDS, MASK).logits, expected)
-    for wrong in ({"capitals": CAPITALS[:3]}, {"labels": INDEX[:, :4]}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            model(IDS, MASK, word_index=INDEX, **wrong)
-
-
-@EVERY
-def test_a_tag_depends_on_words_on_both_sides(name: str) -> None:
-    model = new_tagger(name)
-    for place, other, word in ((0, 4, 3), (4, 0, 1)):
-        changed = INDEX.clone()
-        changed[0, place] = word
-        assert (scores(model, changed)[0, other] - scores(model)[0, other]).abs().max() > 0
 
 
 def test_the_capital_feature_can_be_left_out() -> None:
@@ -125,34 +113,3 @@ def test_a_saved_tagger_loads_with_equal_weights(name: str, tmp_path: Path) -> N
     model = new_tagger(name, word_layer="tanh")
     assert model.config.id2label == dict(enumerate(TAGS))
     check_saving(model, tmp_path, AutoModelForTokenClassification, scores)
-
-
-@EVERY
-def test_sparse_and_dense_gradients_are_equal_and_not_0(name: str) -> None:
-    labels = torch.where(INDEX >= 0, INDEX % 3, -100)
-    found = []
-    for is_sparse in (True, False):
-        model = new_tagger(name, word_layer="tanh", head_dropout=0.3).train()
-        for table in model.tables():
-            table.sparse = is_sparse
-        torch.manual_seed(1)
-        model(IDS, MASK, word_index=INDEX, capitals=CAPITALS, labels=labels).loss.backward()
-        found.append([p.grad.to_dense() for p in model.parameters()])
-    for sparse, dense in zip(*found, strict=True):
-        assert dense.abs().max() > 0
-        torch.testing.assert_close(sparse, dense)
-
-
-@EVERY
-def test_a_tagger_learns_from_context(name: str) -> None:
-    """Word 1 is tagged by the word before it: NN after word 0, VB after word 3."""
-    model = new_tagger(name, head_size=8, recurrent_std=0.5).train()
-    index = torch.tensor([[0, 1], [3, 1], [0, 3]])
-    labels = torch.tensor([[0, 1], [0, 2], [0, 0]])
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    for _ in range(80):
-        loss = model(IDS, MASK, word_index=index, capitals=CAPITALS, labels=labels).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert scores(model.eval(), index).argmax(-1).tolist() == labels.tolist()

@@ -353,6 +353,7 @@ def test_a_packed_paraphraser_loads_within_rounding(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = scpn.make("ssru", tmp_path, "--tokenizer.kind", "sentencepiece", "--vocab_size", "60")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "recipes" / "scpn-2018")
     script("pack_paraphraser", run, tmp_path / "assets" / "paraphraser").main()
     stored = load_file(tmp_path / "assets" / "paraphraser" / "model.safetensors")
     monkeypatch.setattr(locate, "ASSETS", tmp_path / "assets")

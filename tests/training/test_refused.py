@@ -68,7 +68,7 @@ parsing | --task.tags tags | --scramble 0.5
 language_model | --marks start | --heads 3 => 3 | --heads 0 | --max_length 2 | --learning_rate .inf
 language_model | --batch_tokens 0 | --margin 0.4
 three languages | --model.kind bgt => en, fr, zh
-mgt | --reconstructs [en] | --translates [en] | --encoder lstm => transformer
+mgt | --reconstructs [en] | --translates [en] | --encoder lstm --encoder_layers null => transformer
 mgt | --language_exponent 2
 bgt | --translation_scorer true | --marks both | --heads 3 => num_attention_heads | --state_size 7
 bgt | --latent_at [here] | --translates [de] => 'de' | --reconstructs [] => has_language_variables

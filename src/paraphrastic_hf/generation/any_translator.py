@@ -24,27 +24,15 @@ def load_translator(
     device: str | torch.device | None = None,
     trust_remote_code: bool = False,
 ) -> Translate:
-    """Load a translator as a function from lines to translations.
+    """Load an encoder-decoder or a generative model as a function from lines to translations.
 
-    Args:
-        name: Model directory or Hub repository of an encoder-decoder or a generative model.
-        source: Source language, for multilingual tokenizers (NLLB, M2M100, mBART).
-        to: Target language. Optional if the model writes only one language.
-        prefix: Text prepended to every line, for T5.
-        batch_size: Maximum number of lines per batch, at least 1.
-        device: Device to compute on. None means a GPU if available.
+    The arguments are those of `Translator.from_pretrained`.
     """
     options: Any = {"batch_size": batch_size, "device": device}
     directory = local_directory(name)
     if not check_translation(directory, source=source, to=to, prefix=prefix):
-        translator = Translator.from_pretrained(
-            name,
-            source=source,
-            to=to,
-            prefix=prefix,
-            trust_remote_code=trust_remote_code,
-            **options,
-        )
+        options |= {"prefix": prefix, "trust_remote_code": trust_remote_code}
+        translator = Translator.from_pretrained(name, source=source, to=to, **options)
         return lambda lines, writing, *, scores=True: translator.write(
             translator.encode(lines), writing, scores=scores
         )

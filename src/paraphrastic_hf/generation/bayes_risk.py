@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -26,7 +26,6 @@ class Utility(Protocol):
         """Return a matrix of utilities, (candidates, references), for each list of candidates."""
 
 
-@runtime_checkable
 class Aggregating(Utility, Protocol):
     """Interface of a metric that can compare candidates with the mean of all references."""
 
@@ -66,6 +65,7 @@ def minimum_bayes_risk(
         lists: Candidates of each sentence, at least one. List a sample as often as it was drawn.
         weights: Weight of every candidate as a reference, (candidates,) for each list, 0 or more
             and not all 0. None gives equal weights, which is right for samples.
+        aggregate: Compare with the mean of all candidates. The metric must be `Aggregating`.
 
     Returns:
         A decision for each list. Among equally good candidates, the first one is chosen.
@@ -77,15 +77,12 @@ def minimum_bayes_risk(
         >>> minimum_bayes_risk([["cat", "dog", "dog"]], SameWord())[0].text
         'dog'
     """
-    if aggregate and not isinstance(utility, Aggregating):
-        raise ValueError("aggregate requires a metric that can average references")
-    kept: list[tuple[list[str], np.ndarray, np.ndarray]] = []
-    for number, candidates in enumerate(lists):
-        shares = _shares(None if weights is None else weights[number], len(candidates), number)
-        kept.append(_distinct(candidates, shares))
+    if weights is None:
+        weights = [np.ones(len(candidates)) for candidates in lists]
+    kept = list(map(_distinct, lists, weights))
     texts, shares_of = [texts for texts, _, _ in kept], [shares for _, shares, _ in kept]
-    if aggregate and isinstance(utility, Aggregating):
-        found = utility.aggregated(texts, shares_of)
+    if aggregate:
+        found = cast(Aggregating, utility).aggregated(texts, shares_of)
     else:
         matrices = utility.matrices(texts)
         found = [table @ share for table, share in zip(matrices, shares_of, strict=True)]
@@ -121,22 +118,10 @@ def likelihood_weights(written: Sequence[GeneratedText]) -> np.ndarray:
     return np.asarray(shares / shares.sum())
 
 
-def _shares(weights: np.ndarray | None, count: int, number: int) -> np.ndarray:
-    if weights is None:
-        return np.full(count, 1 / count)
-    given = np.asarray(weights, np.float64)
-    if given.shape != (count,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
-        raise ValueError(
-            f"weights of list {number} must be {count} numbers, 0 or more and not all 0, got "
-            f"{given}"
-        )
-    return np.asarray(given / given.sum())
-
-
 def _distinct(
-    candidates: Sequence[str], shares: np.ndarray
+    candidates: Sequence[str], weights: np.ndarray
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return distinct candidates, their summed shares, and the index of every candidate's text."""
+    """Return distinct candidates, their shares of the weight, and the index of each text."""
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(text, len(numbers)) for text in candidates])
-    return list(numbers), np.bincount(places, shares), places
+    return list(numbers), np.bincount(places, weights / weights.sum()), places

@@ -7,12 +7,12 @@ divergence, mutual information and number of active units are 0.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.layers.gaussian import (
@@ -72,40 +72,37 @@ def measure(
     Args:
         pairs: Indices into `sentences` of the two sides of each pair, (pairs, 2), by language pair.
     """
-    nll: dict[str, float] = {}
-    tokens: dict[str, int] = {}
-    means: dict[str, list[Tensor]] = {}
-    log_variances: dict[str, list[Tensor]] = {}
+    nll, tokens = defaultdict[str, float](float), defaultdict[str, int](int)
+    parts = defaultdict[str, list[Gaussian]](list)
     with evaluating(model):
         for languages, own in _batches(model, sentences, pairs, max_length):
             chosen = torch.arange(len(own[0].ids), device=model.device) % 2
             terms = model.pair_terms(own, chosen, sample=False)
             for task, total in terms.nll.items():
-                nll[task] = nll.get(task, 0.0) + float(total)
-                tokens[task] = tokens.get(task, 0) + terms.tokens[task]
+                nll[task] += float(total)
+                tokens[task] += terms.tokens[task]
             for variable in _variables(model, model.tasks_between(languages)):
                 found = terms.posteriors[variable, model.side_of(variable, languages)]
-                means.setdefault(variable, []).append(found.mean.float().cpu())
-                log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
+                parts[variable].append(found)
     posteriors = {
-        name: Gaussian(torch.cat(means[name]), torch.cat(log_variances[name])) for name in means
+        name: Gaussian(
+            torch.cat([part.mean.float().cpu() for part in of]),
+            torch.cat([part.log_variance.float().cpu() for part in of]),
+        )
+        for name, of in parts.items()
     }
-    is_variational = bool(model.config.is_variational)
-    # Batches are sorted by length, so sample sentences from all batches.
-    information = {}
+    kl, information = {}, {}
     generator = torch.Generator().manual_seed(seed)
-    for name, of in posteriors.items() if is_variational else ():
+    for name, of in posteriors.items() if model.config.is_variational else ():
+        kl[name] = float(of.kl().mean())
+        # Batches are sorted by length, so sample sentences from all batches.
         count = len(of.mean)
         spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
-        information[name] = mutual_information(
-            Gaussian(of.mean[spread], of.log_variance[spread]), generator
-        )
-    return LatentDiagnostics(
-        {task: nll[task] / tokens[task] for task in nll},
-        {name: float(of.kl().mean()) for name, of in posteriors.items() if is_variational},
-        {name: active_units(of.mean) for name, of in posteriors.items()},
-        information,
-    )
+        some = Gaussian(of.mean[spread], of.log_variance[spread])
+        information[name] = mutual_information(some, generator)
+    units = {name: active_units(of.mean) for name, of in posteriors.items()}
+    nats = {task: nll[task] / tokens[task] for task in nll}
+    return LatentDiagnostics(nats, kl, units, information)
 
 
 @torch.no_grad()

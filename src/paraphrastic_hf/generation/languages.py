@@ -1,20 +1,16 @@
-"""Source and target languages of multilingual tokenizers, and checks of a text's language."""
+"""Source and target languages of multilingual tokenizers."""
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.text.language_id import clear_language, known_languages
 from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)
-
-SAMPLED = 200  # number of texts whose language is identified
 
 
 @dataclass(frozen=True)
@@ -32,12 +28,7 @@ class Languages:
 
     @classmethod
     def of(cls, tokenizer: Any, source: str | None, to: str | None) -> Languages:
-        """Set the languages of a tokenizer, and return the token ids that the model needs.
-
-        Example:
-            >>> Languages.of(None, None, None)
-            Languages(before=(), forced=None)
-        """
+        """Set the languages of a tokenizer, and return the token ids that the model needs."""
         has_codes = hasattr(tokenizer, "src_lang")  # NLLB, M2M100, mBART
         if source is not None:
             if not has_codes:
@@ -80,25 +71,6 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
     if to != written:
         raise ValueError(f"This model writes {written}, not {to!r}")
     return None
-
-
-def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
-    """Warn if the first 200 texts are clearly in another language. Return whether it warned.
-
-    Without py3langid, nothing is checked.
-    """
-    if importlib.util.find_spec("py3langid") is None:
-        return False
-    found = clear_language(texts[:SAMPLED])
-    if found in (None, language) or language not in known_languages():
-        return False
-    logger.warning(
-        "The text looks like %s but is read as %s, so the output may be wrong. Check the "
-        "language and the order of the files",
-        found,
-        language,
-    )
-    return True
 
 
 def source_ids(

@@ -8,8 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Unpack
+from typing import Self, Unpack
 
 import numpy as np
 import torch
@@ -18,13 +17,10 @@ from tqdm.auto import tqdm
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoders.batches import embed_texts, length_batches
-from paraphrastic_hf.encoders.device import chosen_device
-from paraphrastic_hf.encoders.push import HubMixin
-from paraphrastic_hf.encoders.storage.directory import GENERATIVE, load_pretrained, save_model
-from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
+from paraphrastic_hf.encoders.saved import SavedModel
+from paraphrastic_hf.encoders.storage.directory import GENERATIVE
+from paraphrastic_hf.encoders.storage.locate import HubOptions
 from paraphrastic_hf.errors import ModelError, counted
-from paraphrastic_hf.generation.languages import warn_of_other_language
-from paraphrastic_hf.generation.loading import check_tokenizer
 from paraphrastic_hf.generation.search import (
     clear_errors,
     end_ids,
@@ -36,7 +32,6 @@ from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, Generatio
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 logger = logging.getLogger(__name__)
@@ -56,7 +51,7 @@ def center_on_texts(
     model.center_on(embed_texts(by_meaning, texts, which, max_length=max_length).mean(0))
 
 
-class LatentGenerator(HubMixin):
+class LatentGenerator(SavedModel):
     """A generative model of sentence pairs with its tokenizer, to generate text.
 
     Args:
@@ -64,18 +59,25 @@ class LatentGenerator(HubMixin):
         tokenizer: Tokenizer of the model.
         batch_size: Maximum number of texts per batch, at least 1.
 
+    Raises:
+        ModelError: The sizes of model and tokenizer differ.
+
     Example:
         >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
         >>> generator.translate(["a cat sleeps"], to="fr")[0][0].text  # doctest: +SKIP
         'un chat dort'
     """
 
+    model: LatentModel
+    layout = GENERATIVE
+    noun = "generative model"
+
     def __init__(
         self, model: LatentModel, tokenizer: TextTokenizer, *, batch_size: int = 64
     ) -> None:
-        self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
+        super().__init__(model, tokenizer)
+        self.batch_size = batch_size
         self._ends = end_ids(model)
-        self._has_warned = False  # whether text in another language was reported
 
     @classmethod
     def from_pretrained(
@@ -85,7 +87,7 @@ class LatentGenerator(HubMixin):
         device: str | torch.device | None = None,
         batch_size: int = 64,
         **hub: Unpack[HubOptions],
-    ) -> LatentGenerator:
+    ) -> Self:
         """Load a model directory or a Hub repository written by this package.
 
         Args:
@@ -93,32 +95,10 @@ class LatentGenerator(HubMixin):
             device: Device to compute on. None means a GPU if available.
             batch_size: Maximum number of texts per batch, at least 1.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only` of `local_directory`.
-
-        Raises:
-            ModelError: The model does not exist, is damaged, or is not a generative model.
-            TypeError: An option is unknown.
-            ValueError: The device does not exist.
         """
-        check_hub_options(hub, cls.from_pretrained)
-        where = chosen_device(device)
-        directory = local_directory(name, **hub)
-        model: Any = load_pretrained(directory, GENERATIVE)
-        tokenizer = load_tokenizer(directory)
-        check_tokenizer(name, model, tokenizer.vocab_size)
-        generator = cls(model.to(where), tokenizer, batch_size=batch_size)
-        generator._directory = directory
+        generator = super().from_pretrained(name, device=device, **hub)
+        generator.batch_size = batch_size
         return generator
-
-    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto classes can load.
-
-        Args:
-            directory: Directory to write, created if missing.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
-        """
-        save_model(self.model, self.tokenizer, Path(directory), GENERATIVE)
 
     def center_on(self, texts: Sequence[str]) -> None:
         """Subtract the mean embedding of texts from the model's sentence embeddings.
@@ -163,14 +143,8 @@ class LatentGenerator(HubMixin):
 
         Returns:
             The translations of each text, most likely first.
-
-        Raises:
-            ModelError: The model computes NaN.
-            ValueError: `to` is not a target language of the model, or is None although the model
-                has several.
         """
-        task = self.task("translate", to)
-        texts = listed(texts)
+        task, texts = self.task("translate", to), listed(texts)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def reconstruct(
@@ -188,14 +162,8 @@ class LatentGenerator(HubMixin):
             language: Language of the texts. Optional if the model reconstructs only one language.
             writing: Options of beam search or sampling. None means 5 beams.
             progress: Show a progress bar.
-
-        Raises:
-            ModelError: The model computes NaN.
-            ValueError: The model does not reconstruct `language`, or `language` is None although
-                the model reconstructs several.
         """
-        task = self.task("reconstruct", language)
-        texts = listed(texts)
+        task, texts = self.task("reconstruct", language), listed(texts)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def transfer(
@@ -220,9 +188,7 @@ class LatentGenerator(HubMixin):
             progress: Show a progress bar.
 
         Raises:
-            ModelError: The model computes NaN.
-            ValueError: The lists differ in length, the model has no language variables, or
-                `language` is as in `reconstruct`.
+            ValueError: The lists differ in length, or the model has no language variables.
         """
         sources, styles = listed(sources), listed(styles)
         if len(sources) != len(styles):
@@ -260,13 +226,7 @@ class LatentGenerator(HubMixin):
             The sentences generated from each point.
 
         Raises:
-            ModelError: The model computes NaN.
-            ValueError: `steps` is below 2, the model does not reconstruct `language`, or `language`
-                is None although the model reconstructs several.
-
-        Example:
-            >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
-            >>> generator.interpolate("a cat sleeps", "it rains", language="en")  # doctest: +SKIP
+            ValueError: `steps` is below 2.
         """
         if steps < 2:
             raise ValueError(f"steps must be at least 2 (both ends), got {steps}")
@@ -281,9 +241,6 @@ class LatentGenerator(HubMixin):
         Args:
             verb: `translate` or `reconstruct`.
             language: Language to write, or None if the model writes only one language.
-
-        Raises:
-            ValueError: The model has no such task, or several and `language` is None.
         """
         return chosen_task(self.model.tasks(), verb, language)
 
@@ -294,10 +251,7 @@ class LatentGenerator(HubMixin):
         is NaN if one of the two texts has no known tokens.
         """
         found, known = [], np.ones(len(sources), bool)
-        variables = self.model.variables_of(task)
-        if not self._has_warned and variables != [SEMANTIC]:  # SEMANTIC allows any language
-            self._has_warned = warn_of_other_language(styles, task.rpartition("_")[2])
-        for variable in variables:
+        for variable in self.model.variables_of(task):
             texts = sources if variable == SEMANTIC else styles
             ids = self.tokenizer.encode_batch(texts)
             known &= np.diff(ids.offsets) > 0
@@ -310,8 +264,8 @@ class LatentGenerator(HubMixin):
 
     @torch.no_grad()
     def _means(self, variable: str, ids: Ragged) -> Tensor:
-        size, device = self.model.config.hidden_size, self.model.device
-        means = torch.zeros(len(ids), size, device=device)
+        device = self.model.device
+        means = torch.zeros(len(ids), self.model.config.hidden_size, device=device)
         lengths = np.diff(ids.offsets)
         if (lengths > MOST_READ).any():
             logger.warning(
@@ -340,28 +294,22 @@ class LatentGenerator(HubMixin):
             clear_errors(self.model),
             tqdm(total=len(known), unit=" texts", disable=not progress) as bar,
         ):
+            config = generation_config(self.model, how, how.max_tokens)
+            config.decoder_start_token_id = self.model.start_of(task)
             for rows in known.split(self.batch_size) if len(known) else ():
-                for row, written in zip(
-                    rows.tolist(), self._of_batch(task, latent[rows], how, generator), strict=True
-                ):
+                variables = latent[rows].to(self.model.dtype)[:, None]
+                outputs = generate_texts(
+                    self.model,
+                    BaseModelOutput(last_hidden_state=variables),
+                    how,
+                    generator,
+                    config=config,
+                    begin=1,
+                    ends=self._ends,
+                    decode=self.tokenizer.decode,
+                    task=task,
+                )
+                for row, written in zip(rows.tolist(), outputs, strict=True):
                     found[row] = written
                 bar.update(len(rows))
         return found
-
-    def _of_batch(
-        self, task: str, latent: Tensor, how: GenerationOptions, generator: torch.Generator
-    ) -> list[list[GeneratedText]]:
-        variables = BaseModelOutput(last_hidden_state=latent.to(self.model.dtype)[:, None])
-        config = generation_config(self.model, how, how.max_tokens)
-        config.decoder_start_token_id = self.model.start_of(task)
-        return generate_texts(
-            self.model,
-            variables,
-            how,
-            generator,
-            config=config,
-            begin=1,
-            ends=self._ends,
-            decode=self.tokenizer.decode,
-            task=task,
-        )

@@ -45,15 +45,7 @@ class Likelihood:
 
 
 def perplexity_of(nats_per_token: Any) -> Any:
-    """Convert a cross-entropy to a perplexity, which is infinity if a float cannot hold it.
-
-    Args:
-        nats_per_token: Cross-entropy in nats per token, or an array of cross-entropies.
-
-    Example:
-        >>> float(perplexity_of(0.0)), float(perplexity_of(1e4))
-        (1.0, inf)
-    """
+    """Convert cross-entropies to perplexities, infinite if a float cannot hold them."""
     with np.errstate(over="ignore"):
         return np.exp(nats_per_token)
 
@@ -91,13 +83,8 @@ class LanguageScorer(SavedModel):
         Args:
             texts: Texts to score. An empty text gives NaN.
             progress: Show a progress bar.
-
-        Raises:
-            ModelError: A likelihood is NaN or infinite.
-            TypeError: `texts` is not a list of strings.
         """
-        lines = listed(texts)
-        ids = self.tokenizer.encode_batch(lines)
+        ids = self.tokenizer.encode_batch(listed(texts))
         found = sentence_likelihoods(self.model, ids, self.max_length, progress=progress)
         known = found.nats[found.tokens > 0, None]
         checked_vectors(known, len(known), self._directory or type(self.model).__name__)
@@ -118,19 +105,14 @@ def sentence_likelihoods(
     ):
         for batch in length_batches(lengths[known], TOKENS_AT_A_TIME, TOKENS_AT_A_TIME):
             chosen = known[batch]
-            nats[chosen] = _of_batch(model, sentences, chosen, max_length)
+            padded, mask = sentences.padded(chosen, max_length)
+            ids = torch.from_numpy(padded).to(model.device)
+            is_predicted = torch.from_numpy(mask[:, 1:] > 0).to(model.device)
+            output = model(input_ids=ids[:, :-1], logits_at=is_predicted, use_cache=False)
+            targets = ids[:, 1:][is_predicted]
+            losses = F.cross_entropy(output.logits.float(), targets, reduction="none")
+            of_tokens = torch.zeros_like(ids[:, 1:], dtype=torch.double)
+            of_tokens[is_predicted] = losses.double()
+            nats[chosen] = -of_tokens.sum(1).cpu().numpy()
             bar.update(len(chosen))
     return Likelihood(nats, tokens.astype(np.int64))
-
-
-def _of_batch(
-    model: LanguageModel, sentences: Ragged, chosen: np.ndarray, max_length: int
-) -> np.ndarray:
-    padded, mask = sentences.padded(chosen, max_length)
-    ids = torch.from_numpy(padded).to(model.device)
-    is_predicted = torch.from_numpy(mask[:, 1:].astype(bool)).to(model.device)
-    logits = model(input_ids=ids[:, :-1], logits_at=is_predicted, use_cache=False).logits.float()
-    losses = F.cross_entropy(logits, ids[:, 1:][is_predicted], reduction="none")
-    of_tokens = losses.new_zeros(is_predicted.shape)
-    of_tokens[is_predicted] = losses
-    return np.asarray(-of_tokens.double().sum(1).cpu())

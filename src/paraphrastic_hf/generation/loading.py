@@ -73,13 +73,10 @@ def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -
             f"{name} is a generative model of several tasks ({', '.join(model.tasks())}). Use "
             "`paraphrastic translate --to` or LatentGenerator"
         )
-    if getattr(model.config, "writes", "sentence") == "parse":
+    writes_parses = getattr(model.config, "writes", "sentence") == "parse"
+    if writes_parses or getattr(model, "reads_template", False):
         raise ModelError(
-            f"{name} writes parses, not sentences. See `paraphrastic paraphrase --help`"
-        )
-    if getattr(model, "reads_template", False):
-        raise ModelError(
-            f"{name} requires a template with each sentence. See `paraphrastic paraphrase --help`"
+            f"{name} reads templates or writes parses. See `paraphrastic paraphrase --help`"
         )
     check_weights(name, model)
     if tokenizer.pad_token_id is None:

@@ -126,11 +126,6 @@ class SyntacticParaphraser(HubMixin):
             batch_size: Maximum number of paraphrases per batch, at least 1.
             **hub: `revision` for `name`, and `token`, `cache_dir` and `local_files_only` for all
                 models, as in `local_directory`.
-
-        Raises:
-            ModelError: A model does not exist, is damaged, or is of another kind or release.
-            TypeError: An option is unknown.
-            ValueError: The device does not exist.
         """
         check_hub_options(hub, cls.from_pretrained)
         options: Any = {"device": device, "batch_size": batch_size}
@@ -155,9 +150,6 @@ class SyntacticParaphraser(HubMixin):
 
         Args:
             directory: Directory to write, created if missing.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
         """
         self.writer.save_pretrained(directory)
 
@@ -166,9 +158,6 @@ class SyntacticParaphraser(HubMixin):
 
         Args:
             count: Number of templates, at least 1.
-
-        Raises:
-            DataError: The model has no templates.
         """
         return top_templates(self.templates, count)
 
@@ -199,8 +188,8 @@ class SyntacticParaphraser(HubMixin):
             rejected, `remark` is the reason.
 
         Raises:
-            TypeError: `sentences` is not a list of strings.
-            DataError: A template is malformed, has an unknown label, or does not suit the models.
+            DataError: `min_similarity` is set without an encoder, or a template is malformed, has
+                an unknown label, or does not suit the models.
         """
         lines = listed(sentences, "sentences")
         how = writing or GenerationOptions(beams=3, max_tokens=40)
@@ -257,10 +246,6 @@ class SyntacticParaphraser(HubMixin):
             similarity plus log-probability. If there is a parser, they have their template. If the
             model does not need a template, `nats` are those without template, at least -1. So
             paraphrases whose template does not suit the sentence are rejected.
-
-        Raises:
-            TypeError: `sentences` is not a list of strings.
-            DataError: The templates do not fit the model, or a similarity requires an encoder.
         """
         asked = self._steady_templates() if templates is None else list(templates)
         found = self.paraphrase(sentences, asked, **options)
@@ -281,9 +266,6 @@ class SyntacticParaphraser(HubMixin):
         Args:
             sentences: Sentences to paraphrase.
             writing: Options of beam search or sampling. None means 3 beams and 40 tokens.
-
-        Raises:
-            DataError: The model needs a template.
         """
         found = self.paraphrase(sentences, writing=writing, min_overlap=None, min_similarity=None)
         return [each[0].text for each in found]
@@ -293,9 +275,6 @@ class SyntacticParaphraser(HubMixin):
 
         Args:
             templates: Templates in brackets, or full parses.
-
-        Raises:
-            DataError: A template is malformed, has an unknown label, or does not fit the models.
         """
         self._asked(templates)
 
@@ -312,21 +291,14 @@ class SyntacticParaphraser(HubMixin):
     def _reject_unlikely(self, lines: Sequence[str], found: list[list[Paraphrase]]) -> None:
         """Set `nats` to those without template, and reject unlikely paraphrases."""
         places = _kept(found)
-        sources, texts = (
-            [lines[row] for row, _ in places],
-            [found[row][k].text for row, k in places],
-        )
-        nats = self.writer.free_likelihoods(sources, texts)
+        texts = [found[row][k].text for row, k in places]
+        nats = self.writer.free_likelihoods([lines[row] for row, _ in places], texts)
         for (row, k), value in zip(places, nats, strict=True):
             remark = f"its log-probability is {value:.2f}" if value < MIN_NATS else ""
             found[row][k] = replace(found[row][k], nats=value, remark=remark)
 
     def _steady_templates(self) -> list[str]:
-        kept = {
-            text: count
-            for text, count in self.templates.items()
-            if not ADDED.intersection(text.split())
-        }
+        kept = {text: n for text, n in self.templates.items() if not ADDED & {*text.split()}}
         return top_templates(kept, FREQUENT)
 
     def _asked_of(
@@ -396,18 +368,12 @@ class SyntacticParaphraser(HubMixin):
         sources = self._parsed(lines, parses, remarks)
         how = GenerationOptions(beams=3, outputs=3, max_tokens=MOST_PARSE_TOKENS)
         written = self.generator.write(sources, wanted, how, scores=False)
-        found = []
-        for own, outputs in zip(trees, written, strict=True):
-            filled = iter(outputs)
-            found.append(
-                [
-                    first_tree([each.text for each in next(filled)], text)
-                    if self._is_filled(text)
-                    else text
-                    for text in own
-                ]
-            )
-        return found
+        filled = (
+            first_tree([one.text for one in outputs], text)
+            for own, every in zip(wanted, written, strict=True)
+            for text, outputs in zip(own, every, strict=True)
+        )
+        return [[next(filled) if self._is_filled(text) else text for text in own] for own in trees]
 
     def _is_filled(self, text: str) -> bool:
         """Return whether the parse generator must expand this template to a full parse."""
@@ -452,6 +418,4 @@ def _kept(found: list[list[Paraphrase]]) -> list[tuple[int, int]]:
 def _tree_of(found: Tree | ParsedLine | None) -> Tree | None:
     if isinstance(found, ParsedLine):
         return None if found.problem else found.tree
-    if not isinstance(found, Tree | None):
-        raise TypeError(f"A parser must return a Tree or None per sentence, got {found!r}")
     return found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -18,10 +19,13 @@ from transformers import (
 )
 from transformers.utils import ModelOutput
 
+from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
+from paraphrastic_hf.models.base import evaluating
 
 MOST_SCORES = 2**26  # maximum number of logits in memory
+MOST_TOKENS = 2**14  # maximum number of tokens in a batch, with padding
 
 
 def generate_texts(
@@ -195,6 +199,40 @@ def mean_log_probabilities(
         # `where` is needed because padding may have probability 0.
         found.append(-of_tokens.view_as(kept).where(kept, 0).sum(1) / kept.sum(1))
     return torch.cat(found)
+
+
+@torch.no_grad()
+def score_ids(
+    model: Any,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    begin: Sequence[int],
+    *,
+    pad: int,
+    batch_size: int,
+) -> np.ndarray:
+    """Return the mean log-probability of the tokens of each target in nats, (lines,) float64.
+
+    It is NaN if source or target is empty. `begin` are the begin tokens of every target.
+    """
+    nats = np.full(len(sources), np.nan)
+    lengths = np.array([[len(a), len(b)] for a, b in zip(sources, targets, strict=True)], np.int64)
+    lengths = lengths.reshape(-1, 2)
+    known = np.flatnonzero(lengths.all(1))
+    with evaluating(model):
+        for chosen in length_batches(lengths[known].sum(1), batch_size, MOST_TOKENS):
+            rows = known[chosen]
+            read = padded([sources[row] for row in rows], pad, model.device)
+            written = padded([[*begin, *targets[row]] for row in rows], pad, model.device)
+            found = mean_log_probabilities(
+                model,
+                encoded_by(model, read),
+                written["input_ids"],
+                written["attention_mask"][:, len(begin) :].bool(),
+                attention_mask=read["attention_mask"],
+            )
+            nats[rows] = found.double().cpu().numpy()
+    return nats
 
 
 class EndInTime(LogitsProcessor):  # type: ignore[misc]

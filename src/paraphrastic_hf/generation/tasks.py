@@ -29,11 +29,9 @@ def tasks_of(config: Mapping[str, Any]) -> list[str]:
 
 
 def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
-    """Return the name of a task, such as `translate_fr`.
+    """Return the task of a verb, `translate` or `reconstruct`, that writes `language`.
 
-    Args:
-        verb: `translate` or `reconstruct`.
-        language: Language to write, or None if the model writes only one language.
+    The language may be None if the model writes only one.
 
     Example:
         >>> chosen_task(["translate_fr", "reconstruct_en"], "translate", None)

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 import numpy as np
 import torch
-from torch import Tensor
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.encoders.batches import length_batches
@@ -21,6 +20,7 @@ from paraphrastic_hf.encoders.storage.locate import HubOptions, local_directory
 from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
 from paraphrastic_hf.generation.loading import check_translator, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
+    MOST_TOKENS,
     EndInTime,
     clear_errors,
     encoded_by,
@@ -28,8 +28,8 @@ from paraphrastic_hf.generation.search import (
     generate_texts,
     generation_config,
     is_out_of_memory,
-    mean_log_probabilities,
     padded,
+    score_ids,
     target_ids,
 )
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
@@ -38,7 +38,6 @@ from paraphrastic_hf.models.base import evaluating
 logger = logging.getLogger(__name__)
 
 EXTRA_TOKENS = 5  # added to max_ratio x source length
-MOST_TOKENS = 2**14  # maximum number of source tokens in a batch, with padding
 
 
 class TranslatorOptions(HubOptions, total=False):
@@ -117,12 +116,6 @@ class Translator(HubMixin):
                 all your permissions.
             **options: Arguments of `Translator`, and `revision`, `token`, `cache_dir` and
                 `local_files_only` for the Hub.
-
-        Raises:
-            ModelError: The model does not exist, is damaged, is not an encoder-decoder, or has the
-                tokenizer of another model.
-            ValueError: A number is out of range, the tokenizer does not know a language, or the
-                device does not exist.
         """
         where = chosen_device(device)
         of_hub: Any = {k: value for k, value in options.items() if k in HubOptions.__annotations__}
@@ -182,10 +175,6 @@ class Translator(HubMixin):
 
         Returns:
             `outputs` translations of each line. Without `sample`, the most likely comes first.
-
-        Raises:
-            TypeError: `sentences` is not a list of strings.
-            ValueError: A number is out of range, or `outputs` is larger than `beams`.
         """
         how = GenerationOptions(
             beams=beams,
@@ -206,9 +195,6 @@ class Translator(HubMixin):
 
         Args:
             sentences: Lines to encode.
-
-        Raises:
-            TypeError: `sentences` is not a list of strings.
         """
         lines = listed(sentences, "sentences")
         return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
@@ -259,7 +245,6 @@ class Translator(HubMixin):
                 bar.update(len(rows))
         return found
 
-    @torch.no_grad()
     def score(self, sentences: Sequence[str], translations: Sequence[str]) -> np.ndarray:
         """Compute the likelihood of given translations.
 
@@ -270,38 +255,20 @@ class Translator(HubMixin):
         Returns:
             Mean log-probability of each translation's tokens, including the end mark, in nats,
             (lines,) float64. NaN if the line or the translation has no text.
-
-        Raises:
-            ValueError: The lists differ in length.
         """
-        if len(sentences) != len(translations):
-            raise ValueError(
-                f"Sentences and translations must have equal length, got {len(sentences):,} and "
-                f"{len(translations):,}"
-            )
-        nats = np.full(len(sentences), np.nan)
         if not len(sentences):
-            return nats
-        ids = self.encode(sentences)
-        begin = self.begin()
-        targets = target_ids(self.tokenizer, translations, begin, self._most_positions)
-        pairs = zip(ids, translations, strict=True)
-        known = np.flatnonzero([bool(line and text.strip()) for line, text in pairs])
-        lengths = np.array([len(ids[row]) + len(targets[row]) for row in known], np.int64)
-        with evaluating(self.model):
-            for chosen in length_batches(lengths, self.batch_size, MOST_TOKENS):
-                rows = known[chosen]
-                sources = self._padded([ids[row] for row in rows])
-                sequences = self._padded([begin + targets[row] for row in rows])
-                found = mean_log_probabilities(
-                    self.model,
-                    encoded_by(self.model, sources),
-                    sequences["input_ids"],
-                    sequences["attention_mask"][:, len(begin) :].bool(),
-                    attention_mask=sources["attention_mask"],
-                )
-                nats[rows] = found.double().cpu().numpy()
-        return nats
+            return np.empty(0)
+        begin, texts = self.begin(), list(translations)
+        targets = target_ids(self.tokenizer, texts, begin, self._most_positions)
+        targets = [ids if text.strip() else [] for ids, text in zip(targets, texts, strict=True)]
+        return score_ids(
+            self.model,
+            self.encode(sentences),
+            targets,
+            begin,
+            pad=self.tokenizer.pad_token_id,
+            batch_size=self.batch_size,
+        )
 
     def _within_memory(
         self,
@@ -334,7 +301,7 @@ class Translator(HubMixin):
         generator: torch.Generator,
         scores: bool,
     ) -> list[list[GeneratedText]]:
-        sources = self._padded(batch)
+        sources = padded(batch, self.tokenizer.pad_token_id, self.model.device)
         lengths = torch.tensor([len(line) for line in batch])
         most = (lengths * self.max_ratio).long() + EXTRA_TOKENS
         limit = min(writing.max_tokens, int(most.max()))
@@ -370,6 +337,3 @@ class Translator(HubMixin):
             list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         return text.strip()
-
-    def _padded(self, batch: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        return padded(batch, self.tokenizer.pad_token_id, self.model.device)

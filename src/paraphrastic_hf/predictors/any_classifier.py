@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoders.storage.bounded import loading
-from paraphrastic_hf.encoders.storage.locate import local_directory, packaged_names
-from paraphrastic_hf.errors import ModelError, counted
+from paraphrastic_hf.encoders.storage.locate import OWN, local_directory
+from paraphrastic_hf.errors import ModelError, counted, refused
 from paraphrastic_hf.io.files import read_json
 from paraphrastic_hf.models.supervised.classifier import ClassifierModel
 from paraphrastic_hf.predictors.predict import SentencePredictor
@@ -32,29 +31,21 @@ def load_classifier(
         trust_remote_code: Whether to allow Python code from the model's repository to run.
     """
     classify: Any
-    try:
+    with refused(ModelError, f"Cannot load the classifier in {name}"):
+        config = read_json(local_directory(name) / "config.json")
+    if str(config.get("model_type")).startswith(OWN):
         predictor = SentencePredictor.from_pretrained(name)
-    except ModelError:
-        if name in packaged_names() or _kind_of(name).startswith("paraphrastic"):
-            raise  # transformers would search the Hub
-        classify, known = _pipeline(name, trust_remote_code)
-    else:
         if not isinstance(predictor.model, ClassifierModel):
             raise ModelError(f"{name} predicts scores, not labels. Use a classifier")
         classify, known = predictor.predict, list(predictor.model.config.id2label.values())
+    else:
+        classify, known = _pipeline(name, trust_remote_code)
     missing = [label for label in labels if label not in known]
     if missing:
         raise ModelError(
             f"{name} lacks the label {', '.join(missing)}. Use its labels: {', '.join(known)}"
         )
     return classify  # type: ignore[no-any-return]
-
-
-def _kind_of(name: str) -> str:
-    try:
-        return str(read_json(Path(name) / "config.json").get("model_type"))
-    except (OSError, ValueError, AttributeError):
-        return ""
 
 
 def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:

@@ -72,12 +72,6 @@ class SentenceParser(SavedModel):
             name: `parser`, a directory written by `paraphrastic train`, or a Hub repository.
             device: Device to compute on. None means a GPU if available.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
-
-        Raises:
-            ModelError: If the model does not exist, is damaged, or is of another kind.
-            OSError: If the cache is not writable.
-            TypeError: If an option is unknown.
-            ValueError: If the device is not available.
         """
         return super().from_pretrained(as_directory(name), device=device, **hub)
 
@@ -97,7 +91,6 @@ class SentenceParser(SavedModel):
 
         Raises:
             DataError: `lines` is a string, or a line is not a string.
-            ValueError: `batch_size` is below 1.
         """
         lines = lines if isinstance(lines, str) else list(lines)
         if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
@@ -118,7 +111,6 @@ class SentenceParser(SavedModel):
 
         Raises:
             DataError: A sentence is a string, or a word is not a string.
-            ValueError: `batch_size` is below 1.
         """
         sentences = list(sentences)
         for words in sentences:
@@ -127,23 +119,18 @@ class SentenceParser(SavedModel):
                     f"A sentence must be a list of words, got {words[:40]!r}. Use `parse`"
                 )
         longest = self.model.config.max_words
-        fit = [number for number, words in enumerate(sentences) if 0 < len(words) <= longest]
-        plain = [[QUOTES.get(word, word) for word in sentences[number]] for number in fit]
-        trees = predict_trees(
-            self.model,
-            Sentences.of(plain, self.tokenizer),
-            [sentences[number] for number in fit],
-            batch_size=batch_size,
-        )
-        found = [
-            ParsedLine.without_tree(words, TOO_LONG if words else EMPTY) for words in sentences
-        ]
-        for number, tree in zip(fit, trees, strict=True):
-            words = list(sentences[number])
-            if tree.height > DEEPEST:
-                found[number] = ParsedLine.without_tree(words, FAILED)
+        fit = [list(words) for words in sentences if 0 < len(words) <= longest]
+        plain = [[QUOTES.get(word, word) for word in words] for words in fit]
+        corpus = Sentences.of(plain, self.tokenizer)
+        trees = iter(predict_trees(self.model, corpus, fit, batch_size=batch_size))
+        found = []
+        for words in map(list, sentences):
+            problem = "" if 0 < len(words) <= longest else TOO_LONG if words else EMPTY
+            tree = None if problem else next(trees)
+            if tree is None or tree.height > DEEPEST:
+                found.append(ParsedLine.without_tree(words, problem or FAILED))
             else:
-                found[number] = ParsedLine(words, tree)
+                found.append(ParsedLine(words, tree))
         return found
 
 
@@ -154,12 +141,7 @@ def predict_trees(
     *,
     batch_size: int = BATCH_SIZE,
 ) -> list[Tree]:
-    """Return the best tree of every sentence under a root, without dropout.
-
-    Args:
-        corpus: Sentences as the model reads them.
-        words: Words of the trees, one list per sentence.
-    """
+    """Return the best tree of every sentence under a root, with the given words as leaves."""
     found: dict[int, Tree] = {}
     lengths = corpus.numbers.lengths(np.arange(len(corpus)))
     with evaluating(model), torch.inference_mode():
@@ -195,8 +177,7 @@ def _parse(
 def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find the best split of every span into two, and the score of its best binary tree.
 
-    Time is cubic and memory quadratic in the length of the longest sentence. Each step computes all
-    spans of one width, in all sentences.
+    Time is cubic in the length of the longest sentence. Each step computes all spans of one width.
 
     Args:
         scores: Score s of each span, (batch, words + 1, words + 1) float32. Entry i, j is the span
@@ -235,12 +216,7 @@ def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bracketing(splits: np.ndarray, words: int) -> list[tuple[int, int]]:
-    """Return start and end of the 2 words - 1 spans of a sentence's best binary tree.
-
-    They are in order from top to bottom and from left to right.
-
-    Args:
-        splits: Best splits from `best_splits` for one sentence, (words + 1, words + 1) or larger.
+    """Return start and end of the spans of a sentence's best binary tree, given its best splits.
 
     Example:
         >>> bracketing(np.full((3, 3), 1), 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -18,36 +18,34 @@ from paraphrastic_hf.models.supervised.relatedness import RelatednessModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
-Arrays = dict[str, np.ndarray]
+Shuffle = Callable[[np.ndarray, np.ndarray], None]
 
 
-def padded_sides(
-    sides: Sequence[Ragged], which: np.ndarray, max_length: int | None
-) -> list[Arrays]:
-    """Return the padded inputs of selected examples, one mapping for each text of an example.
+def text_inputs(
+    sides: Sequence[Ragged],
+    which: np.ndarray,
+    max_length: int | None,
+    device: torch.device,
+    shuffle: Shuffle | None = None,
+) -> dict[str, Tensor]:
+    """Return the inputs of `TextsModel` for selected examples, (batch, seq) each.
 
     Args:
         sides: Token ids of the texts, or of the first and the second texts of pairs.
         which: Indices of the examples, (batch,).
         max_length: Maximum number of tokens per text. Longer texts are cut. None for no limit.
-
-    Returns:
-        `input_ids` and `attention_mask` of each side, (batch, seq). Pairs also have
-        `token_type_ids`, 0 in the first side and 1 in the second.
+        shuffle: Function that shuffles the padded ids of a side in place, given its mask.
     """
-    inputs = []
+    names = ("input_ids", "attention_mask", "token_type_ids")[: 2 + (len(sides) > 1)]
+    parts = []
     for number, side in enumerate(sides):
         ids, mask = side.padded(which, max_length)
-        types = {"token_type_ids": np.full_like(ids, number)} if len(sides) > 1 else {}
-        inputs.append({"input_ids": ids, "attention_mask": mask, **types})
-    return inputs
-
-
-def joined(inputs: Sequence[Arrays], device: torch.device) -> dict[str, Tensor]:
-    """Concatenate the outputs of `padded_sides` into one sequence per example."""
+        if shuffle is not None:
+            shuffle(ids, mask)
+        parts.append((ids, mask, np.full_like(ids, number)))
+    joined = (np.concatenate(part, 1) for part in zip(*parts, strict=True))
     return {
-        name: torch.from_numpy(np.concatenate([side[name] for side in inputs], 1)).to(device)
-        for name in inputs[0]
+        name: torch.from_numpy(part).to(device) for name, part in zip(names, joined, strict=False)
     }
 
 
@@ -60,15 +58,13 @@ def predict_logits(
 ) -> np.ndarray:
     """Compute the logits of every example without dropout, (examples, outputs) float32.
 
-    Args:
-        sides: Token ids of the texts, or of the first and the second texts of pairs.
-        max_length: Maximum number of tokens per text. Longer texts are cut. None for no limit.
+    `sides` and `max_length` are those of `text_inputs`.
     """
     lengths = np.sum([np.diff(side.offsets) for side in sides], 0)
     output = np.zeros((len(lengths), model.config.num_labels), np.float32)
     with evaluating(model), torch.inference_mode():
         for which in length_batches(lengths, batch_size):
-            inputs = joined(padded_sides(sides, which, max_length), model.device)
+            inputs = text_inputs(sides, which, max_length, model.device)
             output[which] = model(**inputs).logits.float().cpu().numpy()
     return output
 
@@ -112,10 +108,6 @@ class SentencePredictor(SavedModel):
         Returns:
             Scores of a relatedness model on the scale of its training data (1 to 5 for SICK),
             (examples,) float32. For other models a list of labels.
-
-        Raises:
-            ValueError: `second` is missing or not needed, the lists differ in length, or an
-                argument is a string.
         """
         logits = self.logits(first, second)
         if isinstance(self.model, RelatednessModel):
@@ -134,8 +126,7 @@ class SentencePredictor(SavedModel):
             second: The second texts of pairs.
 
         Raises:
-            ValueError: The model predicts scores, `second` is missing or not needed, or the lists
-                differ in length.
+            ValueError: The model predicts scores.
         """
         if isinstance(self.model, RelatednessModel):
             raise ValueError("A relatedness model predicts scores, not labels. Use `predict`")
@@ -150,8 +141,8 @@ class SentencePredictor(SavedModel):
             second: The second texts of pairs.
 
         Raises:
-            ModelError: A logit is NaN or infinite.
-            ValueError: `second` is missing or not needed, or the lists differ in length.
+            ValueError: `second` is missing or not needed, the lists differ in length, or an
+                argument is a string.
         """
         if isinstance(first, str) or isinstance(second, str):
             raise ValueError("first and second must be lists of texts, got a string")

@@ -52,7 +52,6 @@ class Tagger(SavedModel):
 
         Raises:
             DataError: A sentence is a string, or a word is not a string.
-            ValueError: `batch_size` is below 1.
         """
         sentences, size = list(sentences), self.model.config.max_words
         owner, pieces = [], []

@@ -83,14 +83,10 @@ def test_training_from_a_centered_model_recomputes_the_mean(plain: Path, tmp_pat
     assert np.abs(found.mean(0)).max() < 1e-6
 
 
-def test_each_reading_has_its_own_center_of_its_own_size(plain: Path) -> None:
+def test_each_reading_has_its_own_center(plain: Path) -> None:
     generator = LatentGenerator.from_pretrained(plain)
     generator.model.reading("semantic").center_on(torch.ones(32))
     assert generator.model.center is None
     assert not generator.model.config.is_centered
-    for center_on, given in (
-        (generator.model.center_on, torch.zeros(3)),
-        (generator.center_on, ["", "zzz"]),
-    ):
-        with pytest.raises(ValueError, match=r"\(3,\)|text"):
-            center_on(given)
+    with pytest.raises(ValueError, match="text"):
+        generator.center_on(["", "zzz"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from paraphrastic_hf.training.generative.aggressive import MOST, WINDOW, Aggression
 
 
@@ -34,11 +32,3 @@ def test_aggressive_training_ends_when_information_stops_rising() -> None:
     for information, is_on in ((1.0, True), (2.0, True), (2.0, False), (3.0, False)):
         turns.observe(information)
         assert turns.is_on == is_on
-
-
-def test_the_state_survives_a_checkpoint() -> None:
-    turns = Aggression()
-    for number in range(WINDOW + 3):
-        kept = json.loads(json.dumps(turns.state()))
-        assert Aggression.of(kept) == turns
-        turns.add(float(number))

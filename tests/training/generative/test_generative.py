@@ -26,7 +26,6 @@ from paraphrastic_hf.encoders.storage.fingerprint import identity
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.evaluation.suites.probing import encoders_of
 from paraphrastic_hf.generation.any_translator import load_translator
-from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.text.load import load_tokenizer
@@ -233,22 +232,6 @@ def test_load_translator_loads_a_generative_model(trained: Path) -> None:
             load_translator(trained, **wrong)
 
 
-def test_sampling_is_reproducible_by_seed(generator: LatentGenerator) -> None:
-    how = GenerationOptions(sample=True, temperature=3.0, outputs=4, max_tokens=8, seed=5)
-    torch.manual_seed(1)
-    expected = torch.rand(1)
-    torch.manual_seed(1)
-    first, again, later = (
-        generator.translate(["birds sing"], to="fr", writing=each)
-        for each in (how, how.after(0), how.after(8))
-    )
-    assert torch.equal(torch.rand(1), expected)  # the global generator is untouched
-    written = [[each.text for each in found[0]] for found in (first, again, later)]
-    assert written[0] == written[1] != written[2]
-    assert len(set(written[0])) > 1
-    assert GenerationOptions(seed=5).after(64) == GenerationOptions(seed=5)
-
-
 def test_stock_generate_writes_translations(trained: Path) -> None:
     model = AutoModelForSeq2SeqLM.from_pretrained(trained)
     tokenizer = AutoTokenizer.from_pretrained(trained)
@@ -270,18 +253,6 @@ def test_evaluations_log_diagnostics_of_collapse(tmp_path: Path) -> None:
     run = record(tmp_path / "out")
     assert run["held_out_pairs"] == 3
     assert math.isfinite(run["held_out"]["importance_weighted_nll"])
-
-
-def test_the_importance_weighted_likelihood_is_at_least_the_lower_bound(trained: Path) -> None:
-    """One draw is the lower bound. More draws can only raise it, on average."""
-    model = AutoModel.from_pretrained(trained).eval()
-    sentences = load_tokenizer(trained).encode_batch([side for pair in PAIRS for side in pair])
-    given = model, sentences, {("en", "fr"): np.arange(16).reshape(8, 2)}, 100
-    one = np.mean([importance_weighted_nll(*given, draws=1, seed=seed) for seed in range(8)])
-    assert importance_weighted_nll(*given, draws=40) < one
-    gauges = measure(*given)
-    assert gauges.nats_per_token["translate_fr"] < 0.5
-    assert gauges.active_units["semantic"] > 1
 
 
 @pytest.mark.slow
@@ -325,7 +296,7 @@ def test_other_settings_learn_too(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_aggressive_steps_leave_decoders_and_decoders_first_leave_encoders_unchanged(
-    settings: list[str], still: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    settings: list[str], still: str, tmp_path: Path
 ) -> None:
     options = [*settings, "--batch_tokens", "10", "--accumulate", "1"]
     recipe = load_recipe(write_recipe(tmp_path), options)
@@ -336,7 +307,6 @@ def test_aggressive_steps_leave_decoders_and_decoders_first_leave_encoders_uncha
     start = kind.build(tmp_path / "work").state_dict()
     for name, value in load_file(tmp_path / "out" / "model.safetensors").items():
         assert torch.equal(value, start[name]) == name.startswith(still), name
-    assert (" 5 steps" in caplog.text) == (still == "inference.semantic.")
 
 
 @pytest.mark.slow

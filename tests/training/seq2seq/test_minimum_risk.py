@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import shutil
 from collections.abc import Callable
@@ -17,15 +16,11 @@ from accelerate import Accelerator
 from torch.nn import functional as F
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
-from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.metrics.costs import make_cost
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.minimum_risk.candidates import (
-    CandidateCache,
-    CandidateLists,
-    CandidateMaker,
-)
+from paraphrastic_hf.training.minimum_risk.candidates import CandidateLists, CandidateMaker
 from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
 from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments
 from tests.generation import scpn
@@ -108,17 +103,13 @@ def test_transformers_loads_the_trained_model(start: Path, trained: Path) -> Non
     assert not (trained / "work").exists()
 
 
-def test_an_interrupted_run_resumes_exactly_with_cached_candidates(
-    recipe: Path, tmp_path: Path, searched: list[int]
-) -> None:
-    settings = "--steps 12 --held_out 0 --development none --search sample --refresh_steps 2"
+def test_an_interrupted_run_resumes_exactly(recipe: Path, tmp_path: Path) -> None:
+    settings = "--steps 8 --held_out 0 --development none --search sample"
     chosen = load_recipe(recipe, settings.split())
     train(chosen, tmp_path / "whole")
-    with breaking_at(11):
+    with breaking_at(7):
         train(chosen, tmp_path / "broken")
-    before = len(searched)
     train(chosen, tmp_path / "broken")
-    assert len(searched) == before  # the lists of steps 10 and 12 are cached
     assert_equal_weights(tmp_path / "broken", tmp_path / "whole")
 
 
@@ -214,15 +205,6 @@ def test_candidates_are_the_best_of_the_beam_within_max_ratio(translator: Transl
     assert texts(translator, lists) == [each.text for one in expected for each in one]
 
 
-def test_samples_are_reproducible_and_distinct(translator: Translator) -> None:
-    first, again = (make(translator, count=16, search="sample") for _ in range(2))
-    np.testing.assert_array_equal(first.ids.ids, again.ids.ids)
-    assert ((first.counts >= 1) & (first.counts <= 16)).all()
-    for number in range(6):
-        one = first.part(number, number + 1)
-        assert len({tuple(one.ids[row]) for row in range(len(one.ids))}) == one.counts[0]
-
-
 @pytest.mark.parametrize("said", [str, str.upper], ids=["by its text", "by its ids"])
 def test_reference_decides_whether_it_is_a_candidate(
     said: Callable[[str], str], translator: Translator
@@ -254,74 +236,8 @@ def test_rows_of_banned_tokens_do_not_change(recipe: Path, tmp_path: Path, start
     assert not torch.equal(trained, model.model.shared.weight)
 
 
-def test_cached_candidates_of_another_start_are_not_used(
-    recipe: Path, tmp_path: Path, start: Path, searched: list[int]
-) -> None:
-    shutil.copytree(start, tmp_path / "start")
-    settings = f"--start {tmp_path / 'start'} --steps 2 --development none --held_out 0"
-    chosen, work = load_recipe(recipe, settings.split()), tmp_path / "work"
-    train(chosen, tmp_path / "a", work=work)
-    once = len(searched)
-    train(chosen, tmp_path / "b", work=work)
-    assert len(searched) == once  # cached for the same start
-    model = MarianMTModel.from_pretrained(tmp_path / "start")
-    model.model.shared.weight.data[3] += 1
-    model.save_pretrained(tmp_path / "start")
-    with pytest.raises(CheckpointError):
-        train(chosen, tmp_path / "c", work=work)
-    (work / "text.json").unlink()  # without the record of the start
-    train(chosen, tmp_path / "c", work=work)
-    assert len(searched) == 2 * once
-
-
-def test_a_damaged_cache_is_ignored_and_old_lists_are_removed(
-    tmp_path: Path, translator: Translator, caplog: pytest.LogCaptureFixture
-) -> None:
-    cache, lists = CandidateCache(tmp_path, rank=0, kept=4), make(translator, count=2)
-    assert cache.read(0) is None
-    for step in range(0, 12, 2):
-        cache.write(step, lists)
-    assert [int(path.name[5:15]) for path in sorted(tmp_path.iterdir())] == [6, 8, 10]
-    again = cache.read(10)
-    assert again is not None
-    np.testing.assert_array_equal(again.ids.ids, lists.ids.ids)
-    np.testing.assert_array_equal(again.costs, lists.costs)
-    path = tmp_path / "step-0000000010.0.npz"
-    path.write_bytes(path.read_bytes()[:100])
-    assert cache.read(10) is None
-    assert "0000000010" in caplog.text
-
-
 def always_nan(candidates: list[str], references: list[str]) -> list[float]:
     return [math.nan for _ in candidates]
-
-
-def always_half(candidates: list[str], references: list[str]) -> list[float]:
-    return [0.5 for _ in candidates]
-
-
-@pytest.fixture
-def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of source texts of all searches for candidates."""
-    made, make_lists = list[int](), CandidateMaker.make
-
-    def counted(maker: CandidateMaker, *given: Any) -> CandidateLists:
-        made.append(len(given[0]))
-        return make_lists(maker, *given)
-
-    monkeypatch.setattr(CandidateMaker, "make", counted)
-    return made
-
-
-def test_equal_costs_give_no_gradient_and_are_logged_once(
-    recipe: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_half"]
-    settings += ["--gamma", "0", "--steps", "3", "--development", "none"]
-    with caplog.at_level(logging.INFO):
-        train(load_recipe(recipe, settings), tmp_path / "out")
-    assert sum(each.name.endswith("minimum_risk.objective") for each in caplog.records) == 1
-    assert_equal_weights(tmp_path / "out", Path(load_recipe(recipe).start))
 
 
 def test_unusable_starts_and_settings_are_refused(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -97,26 +96,6 @@ def test_a_tagger_learns_from_word_forms_and_context(name: str, data: Path, tmp_
     assert tagger.tag([["the", "saw", "saw", "7"], []]) == [["DT", "NN", "VBD", "CD"], []]
     loaded = AutoModelForTokenClassification.from_pretrained(tmp_path / "out")
     assert loaded.config.id2label == tagger.model.config.id2label
-
-
-def test_the_best_epoch_on_the_validation_split_is_kept(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The measure is faked: it is highest after the second epoch."""
-    made = iter([10.0, 50.0, 70.0, 60.0])  # before training, and after each epoch
-    real, seen = Tagging.scores, []
-
-    def scores(problem: Tagging, model: Any, examples: Any) -> tuple[dict[str, float], Any]:
-        found, judged = real(problem, model, examples)
-        seen.append(found["accuracy"])
-        return {**found, "accuracy": next(made, found["accuracy"])}, judged
-
-    monkeypatch.setattr(Tagging, "scores", scores)
-    recipe = recipe_of(tmp_path, "--epochs", "3")
-    result = train(recipe, tmp_path / "out", data_root=data)
-    assert (result.best_score, result.best_step, result.step) == (70.0, 32, 48)
-    assert seen[2] != seen[3]
-    assert record(tmp_path / "out")["validation"]["accuracy"] == seen[2]
 
 
 def test_missing_splits_are_cut_in_order(data: Path, tmp_path: Path) -> None:

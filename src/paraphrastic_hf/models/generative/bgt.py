@@ -25,7 +25,6 @@ from torch import nn
 
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import (
-    SEMANTIC,
     Decoder,
     Inference,
     LatentConfig,
@@ -40,8 +39,6 @@ class BGTConfig(LatentConfig):
     Args:
         reconstructs: Languages whose sentences are reconstructed.
         translates: Target languages of translation. The source is the other language.
-        has_language_variables: Whether each reconstructed language has a variable in addition to
-            the semantic variable.
 
     Example:
         >>> BGTConfig(vocab_size=100, hidden_size=32).languages
@@ -52,7 +49,6 @@ class BGTConfig(LatentConfig):
 
     reconstructs: list[str] = field(default_factory=lambda: ["en", "fr"])
     translates: list[str] = field(default_factory=lambda: ["en", "fr"])
-    has_language_variables: bool = True
 
     def validate_tasks(self) -> None:
         if len(self.languages) != 2:
@@ -64,23 +60,14 @@ class BGTConfig(LatentConfig):
                     "another code, for example with three letters"
                 )
         for name in ("reconstructs", "translates"):
-            named = list(getattr(self, name))
-            if len(set(named)) < len(named):
-                raise ValueError(f"{name} must name each language once, got {named}")
-            for language in named:
-                if language not in self.languages:
-                    raise ValueError(
-                        f"{name} must be among the languages of the pairs "
-                        f"({', '.join(self.languages)}), got {language!r}"
-                    )
+            named = getattr(self, name)
+            if len({*named} & {*self.languages}) < len(named):
+                raise ValueError(
+                    f"{name} must name languages of the pairs ({', '.join(self.languages)}), each "
+                    f"once, got {list(named)}"
+                )
         if not self.reconstructs and not self.translates:
             raise ValueError("reconstructs and translates are both empty. Name a language in one")
-        if self.has_language_variables and not self.reconstructs:
-            raise ValueError(
-                "has_language_variables=True requires languages in reconstructs, because "
-                "translations only use the semantic variable. In a recipe, set "
-                "model.language_variables to false, or set model.reconstructs"
-            )
 
 
 class BGTModel(LatentModel):
@@ -115,26 +102,6 @@ class BGTModel(LatentModel):
         self.read_variable(config.variable)
         self.post_init()
 
-    def variables(self) -> list[str]:
-        config = self.config
-        own = config.reconstructs if config.has_language_variables else []
-        return [SEMANTIC, *(name for name in config.languages if name in own)]
-
-    def tasks(self) -> list[str]:
-        config = self.config
-        return [
-            f"{verb}_{language}"
-            for verb in ("translate", "reconstruct")
-            for language in config.languages
-            if language in getattr(config, f"{verb}s")
-        ]
-
-    def variables_of(self, task: str) -> list[str]:
-        verb, language = task.split("_", 1)
-        if verb == "reconstruct" and self.config.has_language_variables:
-            return [language, SEMANTIC]
-        return [SEMANTIC]
-
     def encoder_of(self, variable: str) -> Inference:
         return self.inference[variable]  # type: ignore[return-value]
 
@@ -143,8 +110,3 @@ class BGTModel(LatentModel):
 
     def decoder_of(self, task: str) -> Decoder:
         return self.decoders[task]  # type: ignore[return-value]
-
-    @property
-    def reads_both_sides(self) -> bool:
-        # An autoencoder of one language reads only that language.
-        return len(self.config.reconstructs) == 2

@@ -104,9 +104,7 @@ class LatentOutput(Seq2SeqLMOutput):
     """Output of `LatentModel` as a decoder, or with `SentenceEncoderOutput`'s fields as an encoder.
 
     Attributes:
-        last_hidden_state: See `SentenceEncoderOutput`. None for a decoder.
-        sentence_embedding: See `SentenceEncoderOutput`. None for a decoder.
-        pooler_output: See `SentenceEncoderOutput`. None for a decoder.
+        last_hidden_state, sentence_embedding, pooler_output: As in `SentenceEncoderOutput`.
     """
 
     last_hidden_state: Tensor | None = None
@@ -138,14 +136,24 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     def variables(self) -> list[str]:
         """Return the names of the latent variables, `semantic` first."""
-        raise NotImplementedError
+        has_own = self.config.has_language_variables
+        return [SEMANTIC, *(self._languages("reconstructs") if has_own else ())]
 
     def tasks(self) -> list[str]:
-        raise NotImplementedError
+        """Return the names of the tasks, translations first (as `generation/tasks.py`)."""
+        verbs = ("translate", "reconstruct")
+        return [f"{verb}_{code}" for verb in verbs for code in self._languages(f"{verb}s")]
+
+    def _languages(self, key: str) -> list[str]:
+        """Return the languages in a setting of the configuration: a list, or true for all."""
+        chosen, every = getattr(self.config, key, True), self.config.languages
+        return [code for code in every if chosen is True or (chosen and code in chosen)]
 
     def variables_of(self, task: str) -> list[str]:
         """Return the names of the variables from which a task writes, in order."""
-        raise NotImplementedError
+        verb, language = task.split("_", 1)
+        has_own = verb == "reconstruct" and self.config.has_language_variables
+        return [*([language] if has_own else ()), SEMANTIC]
 
     def encoder_of(self, variable: str) -> AnyInference:
         """Return the encoder of a variable, with the maps to mean and log-variance."""
@@ -200,27 +208,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return Gaussian(mean, inference.log_variance(pooled))
 
     def center_on(self, center: Tensor) -> None:
-        """Subtract a vector from all semantic embeddings. Saving keeps this setting.
+        """Subtract a vector, (dim,), from all semantic embeddings. Saving keeps this setting.
 
-        Decoders still read the uncentered variable. The papers do not center embeddings.
-
-        Args:
-            center: (dim,), such as the mean embedding of many sentences. Zeros for no centering.
-
-        Raises:
-            ValueError: If the shape is wrong.
-
-        Example:
-            >>> from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
-            >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
-            >>> model, ids = BGTModel(BGTConfig(**sizes)).eval(), torch.tensor([[5, 6, 19]])
-            >>> model.center_on(model(ids).sentence_embedding[0].detach())
-            >>> round(model(ids).sentence_embedding.abs().sum().item(), 4)
-            0.0
+        The vector is, for example, the mean embedding of many sentences. Decoders still read the
+        uncentered variable. The papers do not center embeddings.
         """
-        size, given = (int(self.config.hidden_size),), tuple(center.shape)
-        if given != size:
-            raise ValueError(f"center must have the shape {size}, got {given}")
         self.register_buffer("center", center.detach().to(self.device, self.dtype, copy=True))
         self.config.is_centered = True
 
@@ -293,14 +285,18 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Return the parameters that infer one variable, or all variables."""
         raise NotImplementedError
 
-    def decoder_parameters(self) -> Iterator[nn.Parameter]:
-        for task in self.tasks():
-            yield from self.decoder_of(task).parameters()
+    def decoder_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of all decoders and output layers, each once."""
+        parts = [part for of in self.tasks() for part in (self.decoder_of(of), self.scorer_of(of))]
+        return list(dict.fromkeys(each for part in parts for each in part.parameters()))
 
     @property
     def reads_both_sides(self) -> bool:
-        """Whether reconstruction alternates between the semantic variables of both sentences."""
-        return True
+        """Whether reconstruction alternates between the semantic variables of both sentences.
+
+        A model that reconstructs a single language reads only that language.
+        """
+        return sum(task.startswith("reconstruct") for task in self.tasks()) > 1
 
     def pair_terms(
         self, sides: Sequence[Side], chosen: Tensor, *, smoothing: float = 0.0, sample: bool = True
@@ -413,27 +409,27 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         self, task: str, side: Side, latent: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor | None, int]:
         """Return -ln p and smoothing term, summed over the tokens, and the number of tokens."""
-        states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
-        scorer = self.scorer_of(task)
-        padding = side.padding
-        kept, targets = padding.flat(states), padding.flat(side.ids)
-        weights = None
-        if side.candidates is None:
-            logits = scorer(kept, latent, padding.text)
-        else:
-            logits = scorer(kept, latent, padding.text, side.candidates.ids)
+        targets, weights = side.padding.flat(side.ids), None
+        if side.candidates is not None:
             targets, weights = side.candidates.columns(targets), side.candidates.weights
+        logits = self._logits(task, side, latent)
         right, everyone = cross_entropy_parts(logits, targets, smoothing, weights)
         count = len(targets)
         return right * count, None if everyone is None else everyone * count, count
 
     def nll_of_sentences(self, task: str, side: Side, latent: Tensor) -> Tensor:
-        """Return -ln p of each sentence of a side, (batch,) nats, over the whole vocabulary."""
-        states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
-        padding = side.padding
-        logits = self.scorer_of(task)(padding.flat(states), latent, padding.text).float()
+        """Return -ln p of each sentence of a side without `candidates`, (batch,) nats."""
+        logits, padding = self._logits(task, side, latent).float(), side.padding
         of_tokens = F.cross_entropy(logits, padding.flat(side.ids), reduction="none")
         return of_tokens.new_zeros(len(side.ids)).index_add(0, padding.text, of_tokens)
+
+    def _logits(self, task: str, side: Side, latent: Tensor) -> Tensor:
+        """Return the logits of a side's candidates or the vocabulary, (tokens, candidates)."""
+        states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
+        only = () if side.candidates is None else (side.candidates.ids,)
+        padding = side.padding
+        logits: Tensor = self.scorer_of(task)(padding.flat(states), latent, padding.text, *only)
+        return logits
 
     def shifted(self, ids: Tensor, task: str) -> Tensor:
         """Return the decoder inputs, (batch, seq): the start token, then all ids but the last."""
@@ -505,18 +501,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         Returns:
             Sentence embeddings, (batch, dim). If an argument after `task` is given: logits, (batch,
             seq, vocab), and with labels the mean loss.
-
-        Raises:
-            ValueError: If the task is unknown, shapes do not match, or a cache is given to a
-                decoder without one.
-
-        Example:
-            >>> from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
-            >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
-            >>> model = BGTModel(BGTConfig(**sizes, eos_token_id=19, decoder_start_token_id=19))
-            >>> ids = torch.tensor([[5, 6, 19]])
-            >>> model(ids, labels=ids, task="translate_fr").logits.shape
-            torch.Size([1, 3, 20])
         """
         if encoder_outputs is None and decoder_input_ids is None and labels is None:
             assert input_ids is not None

@@ -22,15 +22,11 @@ from paraphrastic_hf.layers.latent import (
 )
 from paraphrastic_hf.layers.packing import Padding
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.models.base import check_choices, check_positive
+from paraphrastic_hf.models.base import check_choices
 
 SEMANTIC = "semantic"  # the variable that a sentence shares with its translation
 DECODERS = ("transformer", "lstm")
 ENCODERS = (*DECODERS, "average")
-SIZES = (
-    *("vocab_size", "hidden_size", "encoder_layers", "decoder_layers", "num_attention_heads"),
-    "intermediate_size",
-)
 Decoder = TransformerDecoder | LstmDecoder
 
 
@@ -64,6 +60,8 @@ class LatentConfig(PreTrainedConfig):
         adds_average: Whether to add the average token vector (SP, 5.1.1), times the square root of
             `state_size`, to the mean of the semantic variable. The encoder then starts with output
             0. Needs `state_size` equal to `hidden_size`. Not in the papers.
+        has_language_variables: Whether each reconstructed language has a variable in addition to
+            the semantic variable, which only reconstruction reads.
         variable: Variable whose posterior mean is the embedding, `semantic` or a language.
         is_centered: Whether a vector is subtracted from semantic embeddings
             (`LatentModel.center_on`).
@@ -85,6 +83,7 @@ class LatentConfig(PreTrainedConfig):
     latent_at: list[str] = field(default_factory=lambda: ["attention", "logit"])
     is_variational: bool = True
     adds_average: bool = False
+    has_language_variables: bool = True
     variable: str = "semantic"
     is_centered: bool = False
     is_encoder_decoder: bool = True
@@ -99,11 +98,6 @@ class LatentConfig(PreTrainedConfig):
         return self.hidden_size if self.state_size is None else self.state_size
 
     def validate_latent(self) -> None:
-        check_positive(self, *SIZES)
-        if self.width < 1:
-            raise ValueError(f"state_size must be at least 1, got {self.width}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         check_choices(self, encoder_kind=ENCODERS, decoder_kind=DECODERS)
         uses_heads = "transformer" in (self.encoder_kind, self.decoder_kind)
         if self.width % 2 or (uses_heads and self.width % self.num_attention_heads):
@@ -129,6 +123,11 @@ class LatentConfig(PreTrainedConfig):
             raise ValueError(f"languages must be distinct, got {list(self.languages)}")
         for language in self.languages:
             refuse_language(language)
+        if self.has_language_variables and not self.reconstructs:  # type: ignore[attr-defined]
+            raise ValueError(
+                "has_language_variables=True requires reconstructs, because translations only use "
+                "the semantic variable. In a recipe, set model.language_variables to false"
+            )
 
 
 class Addition(Dense):

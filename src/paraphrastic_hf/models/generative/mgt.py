@@ -47,8 +47,6 @@ class MGTConfig(LatentConfig):
         intermediate_size: Hidden units of a block's feed-forward layer, 2,048 in the thesis.
         latent_at: Where the variables enter the decoder, `logit` in the thesis.
         reconstructs: Whether the model also reconstructs each language.
-        has_language_variables: Whether each language has a variable, which only reconstruction
-            reads.
         has_translation_scorer: Whether translation has a separate output layer. If False,
             translation and reconstruction share one, and translation sets the language variable to
             zeros.
@@ -64,19 +62,15 @@ class MGTConfig(LatentConfig):
     intermediate_size: int = 2048
     latent_at: list[str] = field(default_factory=lambda: ["logit"])
     reconstructs: bool = True
-    has_language_variables: bool = True
     has_translation_scorer: bool = False
 
     def validate_tasks(self) -> None:
         if len(self.languages) < 2:
             raise ValueError(f"languages must be two or more, got {list(self.languages)}")
         if "lstm" in (self.encoder_kind, self.decoder_kind):
-            raise ValueError("encoder_kind and decoder_kind of an MGT must not be lstm")
-        if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables=True requires reconstructs=True, because translations "
-                "only use the semantic variable. In a recipe, set model.language_variables to "
-                "false or model.reconstructs to true"
+                "encoder_kind and decoder_kind of an MGT must be transformer, or average for the "
+                f"encoder, got {self.encoder_kind} and {self.decoder_kind}"
             )
         if self.has_language_variables and self.encoder_kind == "average":
             raise ValueError(
@@ -85,9 +79,8 @@ class MGTConfig(LatentConfig):
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(
-                "has_translation_scorer=True requires reconstructs=True, because a model that "
-                "only translates has a single output layer. In a recipe, the key is "
-                "model.translation_scorer"
+                "has_translation_scorer=True (model.translation_scorer) requires reconstructs, "
+                "because a model that only translates has a single output layer"
             )
 
 
@@ -143,20 +136,8 @@ class MGTModel(LatentModel):
         self.read_variable(config.variable)
         self.post_init()
 
-    def variables(self) -> list[str]:
-        config = self.config
-        return [SEMANTIC, *(config.languages if config.has_language_variables else ())]
-
-    def tasks(self) -> list[str]:
-        verbs = ("translate", "reconstruct") if self.config.reconstructs else ("translate",)
-        return [f"{verb}_{language}" for verb in verbs for language in self.config.languages]
-
     def variables_of(self, task: str) -> list[str]:
-        # Semantic first, so that the zeros of a translation are at the end.
-        verb, language = task.split("_", 1)
-        if verb == "reconstruct" and self.config.has_language_variables:
-            return [SEMANTIC, language]
-        return [SEMANTIC]
+        return super().variables_of(task)[::-1]  # the zeros of a translation are at the end
 
     def encoder_of(self, variable: str) -> SharedInference:
         language = None if variable == SEMANTIC else self.config.languages.index(variable)
@@ -179,29 +160,13 @@ class MGTModel(LatentModel):
         """Return the start token of the task's language, an id after the vocabulary."""
         return int(self.config.vocab_size) + self.config.languages.index(language_of(task))
 
-    @property
-    def reads_both_sides(self) -> bool:
-        return bool(self.config.reconstructs)
-
     def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
         # One encoder infers every variable.
         for part in (self.shared_encoder, self.means, self.log_variances):
             yield from part.parameters()
 
-    def decoder_parameters(self) -> Iterator[nn.Parameter]:
-        for part in filter(None, (self.shared_decoder, self.translation_scorer)):
-            yield from part.parameters()
-
     def generate(self, *inputs: Any, task: str | None = None, **options: Any) -> Any:
         """Write sentences with transformers' `generate`, starting with the task's language token.
-
-        Args:
-            *inputs: As in transformers.
-            task: One of `tasks`.
-            **options: As in transformers.
-
-        Raises:
-            ValueError: If the task is missing or unknown.
 
         Example:
             >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
@@ -222,12 +187,6 @@ class MGTModel(LatentModel):
         """Add a language before further training.
 
         Its encoder vector and start token are initialized to the mean over the other languages.
-
-        Args:
-            code: Language code.
-
-        Raises:
-            ValueError: If the model has the language already.
 
         Example:
             >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -10,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin, PreTrainedConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
+from transformers.utils import ModelOutput
 
+from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel, takes_cache
 
 
@@ -31,6 +34,29 @@ class Seq2SeqConfig(PreTrainedConfig):
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
     decoder_start_token_id: int | None = None
+
+
+@dataclass
+class Encoding(ModelOutput):
+    """Encoded source. Generation repeats every field for each beam.
+
+    Attributes:
+        last_hidden_state: States of the tokens, (batch, source, dim).
+        is_token: False for padding, (batch, source).
+    """
+
+    last_hidden_state: Tensor | None = None
+    is_token: Tensor | None = None
+
+
+def token_mask(ids: Tensor, mask: Tensor | None) -> Tensor:
+    """Return an attention mask as booleans, all true if it is None."""
+    return torch.ones_like(ids, dtype=torch.bool) if mask is None else mask.bool()
+
+
+def of_targets(scores: Tensor, targets: Tensor | None) -> Tensor:
+    """Return scores, (positions, vocab), or the log probabilities of `targets`, (positions,)."""
+    return scores if targets is None else log_likelihoods(scores.float(), targets.long())
 
 
 class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
@@ -59,19 +85,11 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         return torch.cat([start, ids[:, :-1]], 1)
 
     def predict(
-        self,
-        ids: Tensor,
-        encoded: Any,
-        is_token: Tensor,
-        cache: Any,
-        *,
-        logits_at: Tensor | None,
-        targets: Tensor | None,
-        template_mask: Tensor | None,
-    ) -> tuple[Tensor | None, Tensor | None]:
-        """Return logits and, for `targets`, the loss. For the arguments see `forward`.
+        self, ids: Tensor, encoded: Any, cache: Any, logits_at: Any, targets: Any
+    ) -> Tensor:
+        """Return the logits, or for `targets` the log probabilities of the targets, (positions,).
 
-        `is_token`, (batch, source), is False for padding of the source.
+        For the arguments see `forward`. `encoded` is the output of the encoder.
         """
         raise NotImplementedError
 
@@ -100,15 +118,15 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
             attention_mask: (batch, source), 1 for a token. All ones if None.
             decoder_input_ids: (batch, seq) first tokens of the output. Derived from labels if None.
             decoder_attention_mask: (batch, seq). Ignored, because padding follows the output.
-            encoder_outputs: Output of the encoder. Replaces `input_ids` and `template_ids`.
+            encoder_outputs: Output of the encoder. Replaces the source, the template and masks.
             labels: (batch, seq) target tokens, -100 to ignore.
             cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
-            template_ids: (batch, template) ids of a parse or template, for SCPN.
+            template_ids: (batch, template) ids of a parse or template.
             template_attention_mask: (batch, template), 1 for a token. All ones if None.
             logits_at: (batch, seq) bool. In training, compute only these logits.
-            targets: (positions,) target tokens at `logits_at`, for a paraphraser. The output then
-                has `loss` but no `logits`, which saves time in a model that copies.
+            targets: (positions,) target tokens at `logits_at`. The output then has `loss` but no
+                `logits`, which saves memory, and time in a model that copies.
             return_dict: Return a tuple if False.
 
         Returns:
@@ -120,12 +138,12 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
                 `template_ids` is missing.
         """
         if encoder_outputs is None:
-            templates = {"template_ids": template_ids}
-            templates["template_attention_mask"] = template_attention_mask
-            encoder_outputs = self.encoder(input_ids, attention_mask, **templates)
-        memory = encoder_outputs[0]
-        if attention_mask is None:
-            attention_mask = memory.new_ones(memory.shape[:2])
+            encoder_outputs = self.encoder(
+                input_ids,
+                attention_mask,
+                template_ids=template_ids,
+                template_attention_mask=template_attention_mask,
+            )
         if decoder_input_ids is None:
             if labels is None:
                 raise ValueError("decoder_input_ids or labels must be given")
@@ -136,18 +154,16 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
             use_cache = self.config.use_cache and not self.training and labels is None
         if use_cache and cache is None:
             cache = DynamicCache(config=self.config)
-        logits, loss = self.predict(
-            decoder_input_ids,
-            encoder_outputs,
-            attention_mask.bool(),
-            cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache,
-            logits_at=logits_at,
-            targets=targets,
-            template_mask=template_attention_mask,
+        inner = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
+        logits: Tensor | None = self.predict(
+            decoder_input_ids, encoder_outputs, inner, logits_at, targets
         )
-        if labels is not None and logits is not None:
+        loss = None
+        if targets is not None:
+            loss, logits = -logits.mean(), None
+        elif labels is not None:
             predicted = logits.flatten(0, -2).float()
             loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
         kept = cache if use_cache else None
-        output = Seq2SeqLMOutput(loss, logits, kept, encoder_last_hidden_state=memory)
+        output = Seq2SeqLMOutput(loss, logits, kept, encoder_last_hidden_state=encoder_outputs[0])
         return self._to_tuple(output, return_dict)

@@ -1,8 +1,8 @@
 """Gated convolutional encoder-decoder (Gehring et al., 2017; thesis, 7.3).
 
-The encoder outputs keys and values. `encoder_last_hidden_state` concatenates them, (batch, seq, 2 *
-embedding_size), so `generate` needs no changes. In generation, transformers' sliding-window cache
-keeps the states that a decoder layer's window covers.
+The encoder's states are concatenated keys and values, (batch, source, 2 * embedding_size). In
+generation, transformers' sliding-window cache keeps the states that a decoder layer's window
+covers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.gated_convolution import (
@@ -22,12 +21,12 @@ from paraphrastic_hf.layers.gated_convolution import (
     Window,
 )
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.models.base import check_positive
-from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel
-
-SIZES = (
-    *("vocab_size", "hidden_size", "embedding_size", "encoder_layers", "decoder_layers"),
-    *("kernel_width", "max_position_embeddings"),
+from paraphrastic_hf.models.seq2seq.base import (
+    Encoding,
+    Seq2SeqConfig,
+    Seq2SeqModel,
+    of_targets,
+    token_mask,
 )
 
 
@@ -64,12 +63,9 @@ class GatedConvConfig(Seq2SeqConfig):
         """Tokens per layer in transformers' cache."""
         return self.kernel_width
 
-    def validate_sizes(self) -> None:
-        check_positive(self, *SIZES)
+    def validate_width(self) -> None:
         if self.kernel_width % 2 == 0:
             raise ValueError(f"kernel_width must be odd, got {self.kernel_width}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
 
 class GatedConvModel(Seq2SeqModel):
@@ -120,11 +116,10 @@ class GatedConvModel(Seq2SeqModel):
         return list({id(table.weight): table for table in found}.values())
 
     def predict(
-        self, ids: Tensor, encoded: Any, is_token: Tensor, cache: Any, **options: Any
-    ) -> tuple[Tensor, None]:
-        states = self.decoder(ids, encoded[0], is_token, cache)
-        logits_at = options["logits_at"]
-        return self.output(states if logits_at is None else states[logits_at]), None
+        self, ids: Tensor, encoded: Any, cache: Any, logits_at: Any, targets: Any
+    ) -> Tensor:
+        states = self.decoder(ids, *encoded.to_tuple(), cache)
+        return of_targets(self.output(states if logits_at is None else states[logits_at]), targets)
 
 
 class _Encoder(nn.Module):
@@ -145,21 +140,20 @@ class _Encoder(nn.Module):
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
-    ) -> BaseModelOutput:
-        """Return the concatenated key and value of every token, (batch, source, 2 * size)."""
-        is_token = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        places = (is_token.long().cumsum(1) - 1).clamp(min=0)
-        ids = input_ids.masked_fill(is_token == 0, 0)
+    ) -> Encoding:
+        is_token = token_mask(input_ids, attention_mask)
+        places = (is_token.cumsum(1) - 1).clamp(min=0)
+        ids = input_ids.masked_fill(~is_token, 0)
         embedded = _embed(self.table, self.positions, ids, places)
         embedded = dropout(embedded, self.dropout, self.training)
         states = self.widen(embedded)
-        mask = None if bool(is_token.all()) else is_token.bool()
+        mask = None if is_token.all() else is_token
         for layer in self.layers:
             states = layer(states, mask)
         keys = self.narrow(states)
         if keys.requires_grad:  # scale the gradient (Gehring et al., 3.5)
             keys = keys.detach() + (keys - keys.detach()) * self.share
-        return BaseModelOutput(last_hidden_state=torch.cat([keys, (keys + embedded) * HALF], -1))
+        return Encoding(torch.cat([keys, (keys + embedded) * HALF], -1), is_token)
 
 
 class _Decoder(nn.Module):
@@ -181,7 +175,6 @@ class _Decoder(nn.Module):
     def forward(
         self, input_ids: Tensor, memory: Tensor, is_token: Tensor, cache: Any = None
     ) -> Tensor:
-        """Return the inputs of the output layer, (batch, seq, embedding_size)."""
         known = 0 if cache is None else int(cache.get_seq_length())
         places = torch.arange(known, known + input_ids.shape[1], device=input_ids.device)
         embedded = _embed(self.table, self.positions, input_ids, places)
@@ -196,7 +189,6 @@ class _Decoder(nn.Module):
 
 
 def _embed(table: nn.Embedding, positions: nn.Embedding, ids: Tensor, places: Tensor) -> Tensor:
-    """Return the sum of token and position vectors."""
     most = positions.num_embeddings
     if places.numel() and int(places.max()) >= most:
         raise ValueError(

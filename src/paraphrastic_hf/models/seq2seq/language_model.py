@@ -124,9 +124,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         labels: Tensor | None = None,
         cache: Any = None,
         use_cache: bool | None = None,
-        position_ids: Tensor | None = None,
         logits_at: Tensor | None = None,
-        logits_to_keep: int | Tensor = 0,
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> CausalLMOutputWithPast | tuple[Tensor, ...]:
@@ -139,63 +137,39 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
             labels: (batch, seq), a copy of `input_ids`, with -100 to ignore.
             cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
-            position_ids: (batch, seq) positions from 0. Computed if absent.
             logits_at: (batch, seq) bool. In training, compute only these logits.
-            logits_to_keep: In generation, compute only the logits of this many last positions, or
-                of the positions in a tensor, (positions,). 0 for all.
             return_dict: Return a tuple if False.
 
         Returns:
             `logits`, (batch, seq, vocab), or (positions, vocab) with `logits_at`. With labels also
             `loss`, the mean cross-entropy in nats of the tokens after the first. With a cache also
             `cache`.
-
-        Raises:
-            ValueError: If labels and ids differ in shape.
         """
-        if labels is not None and labels.shape != input_ids.shape:
-            raise ValueError(
-                f"labels must have the shape of input_ids, {tuple(input_ids.shape)}, got "
-                f"{tuple(labels.shape)}"
-            )
         if use_cache is None:
             use_cache = self.config.use_cache and not self.training and labels is None
         if use_cache and cache is None:
             cache = DynamicCache(config=self.config)
         known = 0 if cache is None else cache.get_seq_length()
-        states = self._embed(input_ids, attention_mask, position_ids, known)
+        states = self._embed(input_ids, attention_mask, known)
         mask = None if attention_mask is None else attention_mask.bool()
         for layer, block in enumerate(self.blocks):
             states = block(states, mask=mask, is_causal=True, cache=cache, layer=layer)
         states = self.norm(states)
+        logits = self.output(states if logits_at is None else states[logits_at])
         loss = None
         if labels is not None:
-            logits = self.output(states)
             targets = labels[:, 1:].reshape(-1).long()
             predicted = logits[:, :-1].reshape(-1, logits.shape[-1]).float()
             loss = F.cross_entropy(predicted, targets, ignore_index=NO_LABEL)
-        elif logits_at is not None:
-            logits = self.output(states[logits_at])
-        else:
-            is_count = isinstance(logits_to_keep, int)
-            kept = slice(-logits_to_keep, None) if is_count and logits_to_keep else logits_to_keep
-            logits = self.output(states if is_count and not logits_to_keep else states[:, kept])
         output = CausalLMOutputWithPast(loss, logits, cache if use_cache else None)
         return self._to_tuple(output, return_dict)
 
-    def _embed(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None,
-        position_ids: Tensor | None,
-        known: int,
-    ) -> Tensor:
-        """Return scaled token vectors plus position vectors, (batch, seq, dim)."""
+    def _embed(self, input_ids: Tensor, attention_mask: Tensor | None, known: int) -> Tensor:
+        """Return scaled token vectors plus vectors of positions from `known`, (batch, seq, dim)."""
         size = self.config.hidden_size
-        if position_ids is None and attention_mask is not None:
-            position_ids = (attention_mask.long().cumsum(1) - 1).clamp(min=0)[:, known:]
-        elif position_ids is None:
-            position_ids = torch.arange(known, known + input_ids.shape[1], device=input_ids.device)
+        places = torch.arange(known, known + input_ids.shape[1], device=input_ids.device)
+        if attention_mask is not None:
+            places = (attention_mask.long().cumsum(1) - 1).clamp(min=0)[:, known:]
         states = self.embedding(input_ids) * size**0.5
-        states = states + sinusoidal_positions(position_ids, size).to(states)
+        states = states + sinusoidal_positions(places, size).to(states)
         return dropout(states, self.config.dropout, self.training)

@@ -15,16 +15,19 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers.utils import ModelOutput
 
 from paraphrastic_hf.layers.attention import AttentiveLSTM, BilinearAttention, State
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM, initialize_cell, run_directions
-from paraphrastic_hf.losses.likelihood import log_likelihoods
-from paraphrastic_hf.models.base import check_positive
-from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel
+from paraphrastic_hf.models.seq2seq.base import (
+    Encoding,
+    Seq2SeqConfig,
+    Seq2SeqModel,
+    of_targets,
+    token_mask,
+)
 
 
 @strict
@@ -56,34 +59,29 @@ class ParaphraserConfig(Seq2SeqConfig):
         """Size of the window in transformers' cache: the last and the new state."""
         return 2
 
-    def validate_sizes(self) -> None:
-        check_positive(self, "vocab_size", "embedding_size", "hidden_size", "decoder_layers")
+
+def template_kind(config: Any) -> str:
+    """Return the syntax input of an encoder-decoder: `parse`, `template` or `none`."""
+    return str(getattr(config, "template", "none"))
 
 
 @dataclass
-class SourceEncoding(ModelOutput):
-    """Encoded source and template. Generation repeats every field for each beam.
+class SourceEncoding(Encoding):
+    """Encoded source and, for a model that reads one, its template.
 
     Attributes:
-        last_hidden_state: States of the source's tokens, (batch, source, hidden).
         source_ids: Ids of the source, (batch, source), for copying.
         template_states: States of the template's tokens, (batch, template, hidden), or None.
+        is_template: False for padding of the template, (batch, template), or None.
     """
 
-    last_hidden_state: Tensor | None = None
     source_ids: Tensor | None = None
     template_states: Tensor | None = None
+    is_template: Tensor | None = None
 
 
-class SourceEncoder(nn.Module):
-    """Bidirectional LSTM over a source, then a linear map (thesis, 6.3.1).
-
-    Example:
-        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
-        >>> encoder = SourceEncoder(ParaphraserConfig(**sizes))
-        >>> encoder(torch.tensor([[5, 6, 19]])).last_hidden_state.shape
-        torch.Size([1, 3, 8])
-    """
+class _Encoder(nn.Module):
+    """Bidirectional LSTM over a source, and an LSTM over a template, each with a linear map."""
 
     main_input_name = "input_ids"
 
@@ -93,24 +91,44 @@ class SourceEncoder(nn.Module):
         self.table = nn.Embedding(config.vocab_size, config.embedding_size)
         self.cells = nn.ModuleList(LSTM(config.embedding_size, size) for _ in range(2))
         self.narrow = Dense(2 * size, size)
+        self.reads_template = template_kind(config) != "none"
+        if self.reads_template:
+            width, narrow = config.template_embedding_size, config.template_hidden_size
+            self.template_table = nn.Embedding(config.template_vocab_size, width)
+            self.template_cell = LSTM(width, narrow)
+            self.widen = Dense(narrow, size)
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        template_ids: Tensor | None = None,
+        template_attention_mask: Tensor | None = None,
+        **kwargs: Any,
     ) -> SourceEncoding:
-        """Return the states of the source's tokens, and the source's ids.
-
-        Args:
-            input_ids: (batch, source) ids.
-            attention_mask: (batch, source), 1 for a token. All ones if None.
-            **kwargs: Ignored. `TemplateEncoder` reads templates.
-        """
-        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        is_token = mask.bool()
-        ids, lengths = input_ids[is_token], is_token.sum(1)
-        rows = dropout(self.table(ids), self.dropout, self.training)
-        both = run_directions(self.cells, rows, lengths)
+        is_token = token_mask(input_ids, attention_mask)
+        rows = dropout(self.table(input_ids[is_token]), self.dropout, self.training)
+        both = run_directions(self.cells, rows, is_token.sum(1))
         source = input_ids.masked_fill(~is_token, 0)
-        return SourceEncoding(padded_from_flat(self.narrow(both), is_token), source, None)
+        found = SourceEncoding(padded_from_flat(self.narrow(both), is_token), is_token, source)
+        if not self.reads_template:
+            return found
+        if template_ids is None:
+            raise ValueError(
+                "template_ids are missing. Pass a parse or template in the model's template "
+                "vocabulary"
+            )
+        most = self.template_table.num_embeddings
+        if template_ids.numel() and int(template_ids.max()) >= most:
+            raise ValueError(
+                f"template_ids must be below {most}, the size of the template vocabulary, got "
+                f"{int(template_ids.max())}"
+            )
+        found.is_template = token_mask(template_ids, template_attention_mask)
+        rows = self.template_table(template_ids[found.is_template])
+        states = run_directions([self.template_cell], rows, found.is_template.sum(1))
+        found.template_states = padded_from_flat(self.widen(states), found.is_template)
+        return found
 
 
 class ParaphraserModel(Seq2SeqModel):
@@ -139,7 +157,7 @@ class ParaphraserModel(Seq2SeqModel):
     def __init__(self, config: ParaphraserConfig) -> None:
         super().__init__(config)
         size, tied = config.hidden_size, config.tie_word_embeddings
-        self.encoder: SourceEncoder = self.new_encoder()
+        self.encoder = _Encoder(config)
         self.decoder = AttentiveLSTM(
             config.embedding_size,
             size,
@@ -157,11 +175,11 @@ class ParaphraserModel(Seq2SeqModel):
     @property
     def reads_template(self) -> bool:
         """Whether the decoder attends to a template."""
-        return getattr(self.config, "template", "none") != "none"
+        return template_kind(self.config) != "none"
 
-    def new_encoder(self) -> SourceEncoder:
-        """Return a new encoder of the source and, if the model reads one, of the template."""
-        return SourceEncoder(self.config)
+    def tables(self) -> list[nn.Embedding]:
+        tables = [self.encoder.table]
+        return [*tables, self.encoder.template_table] if self.reads_template else tables
 
     def _init_weights(self, module: nn.Module) -> None:
         """Initialize dense layers uniformly within 1 / sqrt(number of inputs), as in torch."""
@@ -177,58 +195,31 @@ class ParaphraserModel(Seq2SeqModel):
             nn.init.normal_(module.weight, std=0.1 if module is self.encoder.table else 1.0)
 
     def predict(
-        self,
-        ids: Tensor,
-        encoded: Any,
-        is_token: Tensor,
-        cache: Any,
-        *,
-        logits_at: Tensor | None,
-        targets: Tensor | None,
-        template_mask: Tensor | None,
-    ) -> tuple[Tensor | None, Tensor | None]:
-        memory = encoded[0]  # (batch, source, hidden)
+        self, ids: Tensor, encoded: Any, cache: Any, logits_at: Any, targets: Any
+    ) -> Tensor:
+        memory, source_ids = encoded.last_hidden_state, encoded.source_ids
         words = dropout(self.encoder.table(ids), self.config.dropout, self.training)
-        states = self._write(words, encoded, is_token, template_mask, cache)
-        context, weights = self.attention(states, self.attention.keys(memory), memory, is_token)
-        source_ids = getattr(encoded, "source_ids", None)
+        states = self._write(words, encoded, cache)
+        keys = self.attention.keys(memory)
+        context, weights = self.attention(states, keys, memory, encoded.is_token)
         if logits_at is not None:
-            rows = torch.nonzero(logits_at)[:, 0]
             states, context, words = states[logits_at], context[logits_at], words[logits_at]
             weights = weights[logits_at]
-            source_ids = None if source_ids is None else source_ids[rows]
+            source_ids = source_ids[torch.nonzero(logits_at)[:, 0]]
         both = torch.cat([states, context], -1)
         narrow = dropout(self.combine(both), self.config.dropout, self.training)
         scores = self.output(narrow)
-        gate = None if self.copy_gate is None else self.copy_gate(torch.cat([words, both], -1))
-        if targets is not None:
-            return None, self._loss(scores, gate, weights, source_ids, targets.long())
-        if gate is None:
-            return scores, None
-        assert source_ids is not None
-        return _mixed(scores, gate, weights, source_ids), None
+        if self.copy_gate is None:
+            return of_targets(scores, targets)
+        gate = self.copy_gate(torch.cat([words, both], -1))
+        if targets is None:
+            return _mixed(scores, gate, weights, source_ids)
+        return _mixed_of_targets(scores, gate[:, 0].float(), weights, source_ids, targets.long())
 
-    def _write(
-        self,
-        words: Tensor,
-        encoded: Any,
-        is_token: Tensor,
-        template_mask: Tensor | None,
-        cache: Any,
-    ) -> Tensor:
+    def _write(self, words: Tensor, encoded: Any, cache: Any) -> Tensor:
         """Return the decoder's states, (batch, seq, hidden), after those in the cache."""
-        template = getattr(encoded, "template_states", None)
-        is_template = None
-        if self.reads_template:
-            if template is None:
-                raise ValueError(
-                    "template_ids are missing. Pass a parse or template in the model's "
-                    "template vocabulary"
-                )
-            if template_mask is None:
-                template_mask = template.new_ones(template.shape[:2])
-            is_template = template_mask.bool()
-        start = self._start(encoded[0], is_token, cache)
+        template, is_template = encoded.template_states, encoded.is_template
+        start = self._start(encoded.last_hidden_state, encoded.is_token, cache)
         if cache is None:
             return self.decoder(words, start, template, is_template)[0]  # type: ignore[no-any-return]
         found = []
@@ -249,18 +240,14 @@ class ParaphraserModel(Seq2SeqModel):
         mean = (memory * is_token[..., None]).sum(1) / count
         return [(mean, torch.zeros_like(mean)) for _ in layers]
 
-    @staticmethod
-    def _loss(
-        scores: Tensor, gate: Tensor | None, weights: Tensor, source_ids: Any, targets: Tensor
-    ) -> Tensor:
-        """Return the mean -ln p of the targets, scalar."""
-        written = log_likelihoods(scores.float(), targets)
-        if gate is None:
-            return -written.mean()
-        copied = (weights * (source_ids == targets[:, None])).sum(1).clamp(min=1e-30).log()
-        gate = gate[:, 0].float()
-        mixed = torch.logaddexp(F.logsigmoid(-gate) + written, F.logsigmoid(gate) + copied.float())
-        return -mixed.mean()
+
+def _mixed_of_targets(
+    scores: Tensor, gate: Tensor, weights: Tensor, source_ids: Tensor, targets: Tensor
+) -> Tensor:
+    """Return `_mixed` for the targets only, (positions,), without the rest of the vocabulary."""
+    written = of_targets(scores, targets)
+    copied = (weights * (source_ids == targets[:, None])).sum(1).clamp(min=1e-30).log()
+    return torch.logaddexp(F.logsigmoid(-gate) + written, F.logsigmoid(gate) + copied.float())
 
 
 def _mixed(scores: Tensor, gate: Tensor, weights: Tensor, source_ids: Tensor) -> Tensor:

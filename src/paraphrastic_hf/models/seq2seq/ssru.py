@@ -15,15 +15,18 @@ from typing import Any
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers.utils import ModelOutput
 
 from paraphrastic_hf.layers.attention import attend
 from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
-from paraphrastic_hf.losses.likelihood import log_likelihoods
-from paraphrastic_hf.models.base import check_choices, check_positive
-from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel
+from paraphrastic_hf.models.seq2seq.base import (
+    Encoding,
+    Seq2SeqConfig,
+    Seq2SeqModel,
+    of_targets,
+    token_mask,
+)
 
 
 @strict
@@ -68,41 +71,24 @@ class SsruConfig(Seq2SeqConfig):
         """Size of the window in transformers' cache: the last and the new state."""
         return 2
 
-    def validate_sizes(self) -> None:
-        check_positive(self, "vocab_size", "hidden_size", "decoder_layers", "heads", "feed_forward")
-        check_choices(self, writes=("sentence",), template=("parse", "template", "none"))
-
 
 @dataclass
-class SsruEncoding(ModelOutput):
-    """Encoded template and source. Generation repeats every field for each beam.
+class SsruEncoding(Encoding):
+    """Encoded template and source, as one sequence.
 
     Attributes:
-        last_hidden_state: States of the tokens, (batch, template + source, hidden).
-        is_token: False for padding, (batch, template + source).
         keys_values: Keys and values of the decoder's attention, (batch, template + source, layers
             * 2 * hidden).
-        free_is_token, free_keys_values: The same for the source without its template, for
-            guidance, or None.
+        free_is_token, free_keys_values: Mask, keys and values without the template, for guidance.
     """
 
-    last_hidden_state: Tensor | None = None
-    is_token: Tensor | None = None
     keys_values: Tensor | None = None
     free_is_token: Tensor | None = None
     free_keys_values: Tensor | None = None
 
 
 class SsruEncoder(nn.Module):
-    """Transformer over the tokens of a template, then of a source.
-
-    Example:
-        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "feed_forward": 8, "heads": 2}
-        >>> encoder = SsruEncoder(SsruConfig(**sizes))
-        >>> template = torch.tensor([[2, 3, 4, 9]])
-        >>> encoder(torch.tensor([[5, 6, 19]]), template_ids=template).last_hidden_state.shape
-        torch.Size([1, 7, 8])
-    """
+    """Transformer over the tokens of a template, if given, then of a source."""
 
     main_input_name = "input_ids"
 
@@ -126,20 +112,10 @@ class SsruEncoder(nn.Module):
         template_attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> SsruEncoding:
-        """Return the states of the template's and the source's tokens.
-
-        Args:
-            input_ids: (batch, source) ids.
-            attention_mask: (batch, source), 1 for a token. All ones if None.
-            template_ids: (batch, template) ids. None for a paraphrase with any syntax.
-            template_attention_mask: (batch, template), 1 for a token. All ones if None.
-            **kwargs: Ignored.
-        """
         vectors, is_token = self._embedded(self.table, input_ids, attention_mask)
         if template_ids is None:
             return SsruEncoding(*self._read(vectors, is_token))
-        table = self.template_table
-        first, is_first = self._embedded(table, template_ids, template_attention_mask)
+        first, is_first = self._embedded(self.template_table, template_ids, template_attention_mask)
         vectors = torch.cat([first, vectors], 1)
         found = SsruEncoding(*self._read(vectors, torch.cat([is_first, is_token], 1)))
         if self.guidance > 1 and not self.training:
@@ -155,7 +131,7 @@ class SsruEncoder(nn.Module):
 
     @staticmethod
     def _embedded(table: nn.Embedding, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        is_token = torch.ones_like(ids).bool() if mask is None else mask.bool()
+        is_token = token_mask(ids, mask)
         places = (is_token.cumsum(1) - 1).clamp(min=0)  # padding does not count
         return embedded(table, ids, places), is_token
 
@@ -202,16 +178,7 @@ class SsruBlock(nn.Module):
 
 
 class SsruModel(Seq2SeqModel):
-    """Model that writes a paraphrase of a sentence, with the syntax of a template if one is given.
-
-    Example:
-        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "feed_forward": 8, "heads": 2}
-        >>> config = SsruConfig(**sizes, eos_token_id=19, decoder_start_token_id=19)
-        >>> model = SsruModel(config).eval()
-        >>> ids, template = torch.tensor([[5, 6, 19]]), torch.tensor([[2, 3, 4, 9]])
-        >>> model(ids, template_ids=template, labels=ids).logits.shape
-        torch.Size([1, 3, 20])
-    """
+    """Model that writes a paraphrase, with the syntax of a template if one is given."""
 
     config_class = SsruConfig
     card_sentence = (
@@ -249,16 +216,8 @@ class SsruModel(Seq2SeqModel):
             nn.init.normal_(module.weight, std=self.config.hidden_size**-0.5)
 
     def predict(
-        self,
-        ids: Tensor,
-        encoded: Any,
-        is_token: Tensor,
-        cache: Any,
-        *,
-        logits_at: Tensor | None,
-        targets: Tensor | None,
-        template_mask: Tensor | None,
-    ) -> tuple[Tensor | None, Tensor | None]:
+        self, ids: Tensor, encoded: Any, cache: Any, logits_at: Any, targets: Any
+    ) -> Tensor:
         start = cache.get_seq_length() if cache is not None else 0
         places = torch.arange(start, start + ids.shape[1], device=ids.device)
         vectors = embedded(self.encoder.table, ids, places)
@@ -267,7 +226,7 @@ class SsruModel(Seq2SeqModel):
             vectors = torch.cat([vectors[:, :1] * 0 + first, vectors[:, 1:]], 1)
         states = dropout(vectors, self.config.dropout, self.training)
         is_read, read = encoded.is_token, encoded.keys_values
-        is_guided = logits_at is None and getattr(encoded, "free_keys_values", None) is not None
+        is_guided = logits_at is None and encoded.free_keys_values is not None
         if is_guided:  # the second half of the batch is without templates
             states = torch.cat([states, states])
             is_read = torch.cat([is_read, encoded.free_is_token])
@@ -275,11 +234,8 @@ class SsruModel(Seq2SeqModel):
         states = self._write(states, is_read, read, cache, ids.shape[1], 1 + is_guided)
         if is_guided:
             wanted, free = self.output(states).float().log_softmax(-1).chunk(2)
-            return free + self.config.guidance * (wanted - free), None
-        scores = self.output(states if logits_at is None else states[logits_at])
-        if targets is None:
-            return scores, None
-        return None, -log_likelihoods(scores.float(), targets.long()).mean()
+            return free + self.config.guidance * (wanted - free)
+        return of_targets(self.output(states if logits_at is None else states[logits_at]), targets)
 
     def _write(
         self, states: Tensor, is_read: Tensor, read: Tensor, cache: Any, count: int, sides: int

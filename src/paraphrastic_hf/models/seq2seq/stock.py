@@ -70,16 +70,10 @@ class TrainedStock:
                 module.__class__ = FastLinear
 
     def forward(self, *args: Any, logits_at: Tensor | None = None, **kwargs: Any) -> Any:
-        """Run the stock model. With `logits_at`, compute only the logits of those positions.
+        """Run the stock model.
 
-        Args:
-            *args: As in transformers.
-            logits_at: (batch, seq) bool, True at the positions to compute. None for all.
-            **kwargs: As in transformers.
-
-        Returns:
-            `Seq2SeqLMOutput`. With `logits_at`, `logits` has the shape (positions, vocab). For
-            Marian it is (positions, vocab - 1), because padding is left out.
+        With `logits_at`, a mask (batch, seq), compute only those logits, (positions, vocab). Marian
+        then leaves out its last entry, padding.
         """
         if logits_at is None:
             return super().forward(*args, **kwargs)  # type: ignore[misc]
@@ -134,12 +128,6 @@ class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
     Saved models are stock `MarianMTModel`, which CTranslate2 can convert. The last row of the table
     is padding, a zero vector, and every translation starts from it. Training computes no logit for
     it.
-
-    Example:
-        >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
-        >>> model = TrainedMarian(marian_config(20, 19, d_model=8, **heads))
-        >>> type(model.stock()).__name__
-        'MarianMTModel'
     """
 
     stock_class: ClassVar[type] = MarianMTModel
@@ -157,15 +145,7 @@ class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
 def marian_config(tokens: int, end: int, **sizes: Any) -> MarianConfig:
     """Return the configuration of a Marian for a tokenizer of this package.
 
-    Args:
-        tokens: Size of the tokenizer. The model appends padding.
-        end: Id of the end mark.
-        **sizes: As in `MarianConfig`.
-
-    Example:
-        >>> config = marian_config(20, 19)
-        >>> config.vocab_size, config.pad_token_id, config.decoder_start_token_id
-        (21, 20, 20)
+    The model appends padding to the tokenizer's entries. `end` is the id of the end mark.
     """
     return MarianConfig(
         vocab_size=tokens + 1,
@@ -180,33 +160,13 @@ def marian_config(tokens: int, end: int, **sizes: Any) -> MarianConfig:
 
 
 class TrainedBart(TrainedStock, BartForConditionalGeneration):  # type: ignore[misc]
-    """BART (Lewis et al., 2020) for syntactically controlled paraphrases (AESOP; Sun et al., 2021).
-
-    Saved models are stock `BartForConditionalGeneration`.
-
-    Example:
-        >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
-        >>> model = TrainedBart(bart_config(20, 19, d_model=8, **heads))
-        >>> type(model.stock()).__name__
-        'BartForConditionalGeneration'
-    """
+    """BART (Lewis et al., 2020), for paraphrases as in AESOP (Sun et al., 2021)."""
 
     stock_class: ClassVar[type] = BartForConditionalGeneration
 
 
 def bart_config(tokens: int, end: int, **sizes: Any) -> BartConfig:
-    """Return the configuration of a BART for a tokenizer of this package.
-
-    Args:
-        tokens: Size of the tokenizer. Entry 0 is padding.
-        end: Id of the end mark, which is also the decoder's first input.
-        **sizes: As in `BartConfig`.
-
-    Example:
-        >>> config = bart_config(20, 19)
-        >>> config.vocab_size, config.pad_token_id, config.decoder_start_token_id
-        (20, 0, 19)
-    """
+    """Return the configuration of a BART, whose decoder starts from the end mark `end`."""
     return BartConfig(
         vocab_size=tokens,
         pad_token_id=0,

@@ -66,12 +66,6 @@ class SupervisedConfig(PreTrainedConfig):
                 f"encoder must be a config.to_dict() of {', '.join(known)}, got {kind!r}"
             )
 
-    def validate_head(self) -> None:
-        if self.head_size < 0:
-            raise ValueError(f"head_size must be 0 (no layer) or more, got {self.head_size}")
-        if not 0 <= self.head_dropout < 1:
-            raise ValueError(f"head_dropout must be from 0 to below 1, got {self.head_dropout}")
-
 
 class SupervisedModel(ParaphrasticModel):
     """Base class of supervised models. Subclasses build the head over `self.encoder`."""

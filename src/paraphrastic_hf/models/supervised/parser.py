@@ -26,7 +26,7 @@ from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM, run_directions
-from paraphrastic_hf.models.base import NO_LABEL, check_positive
+from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.supervised.words import WordsConfig, WordsModel
 
 NO_PHRASE = ""  # the first span label
@@ -56,13 +56,6 @@ class ParserConfig(WordsConfig):
     ) -> ParserConfig:
         """Build the configuration from the word encoder's, the tags and the phrase labels."""
         return super().of(encoder, tags, span_labels=[NO_PHRASE, *phrases], **settings)
-
-    def validate_layers(self) -> None:
-        check_positive(self, "layers", "span_size")
-
-    def validate_labels(self) -> None:
-        if self.span_labels is not None and self.span_labels[:1] != [NO_PHRASE]:
-            raise ValueError(f"span_labels must start with '', got {self.span_labels[:1]}")
 
 
 @dataclass

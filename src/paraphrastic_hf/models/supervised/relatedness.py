@@ -37,10 +37,6 @@ class RelatednessConfig(SupervisedConfig):
         kwargs.setdefault("num_labels", 1)
         super().__post_init__(**kwargs)
 
-    def validate_scores(self) -> None:
-        if self.lowest >= self.highest:
-            raise ValueError(f"lowest must be below highest, got {self.lowest} and {self.highest}")
-
 
 @dataclass
 class RelatednessOutput(ModelOutput):

@@ -91,20 +91,11 @@ class WordsModel(SupervisedModel):
             phrases: (phrases, 4), for a parser: sentence, first word, end (exclusive) and label of
                 every gold phrase. An unknown label is -100.
             return_dict: Return a tuple if False.
-
-        Raises:
-            ValueError: If `capitals` or `labels` has the wrong shape.
         """
         if word_index is None:
             word_index = torch.arange(len(input_ids), device=input_ids.device)[None]
         if capitals is None:
             capitals = torch.zeros_like(input_ids[:, 0])
-        for name, tensor, wanted in (
-            ("capitals", capitals, input_ids.shape[:1]),
-            ("labels", labels, word_index.shape),
-        ):
-            if tensor is not None and tensor.shape != wanted:
-                raise ValueError(f"{name} must be {tuple(wanted)}, got {tuple(tensor.shape)}")
         vectors = self.word_vectors(input_ids, attention_mask, capitals)
         return self._to_tuple(self.outputs(vectors, word_index, labels, phrases), return_dict)
 

@@ -6,8 +6,7 @@ training begins when the mutual information of latent variables and held-out sen
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 WINDOW = 10  # encoder steps over which the loss is averaged
 MOST = 100  # encoder steps before a decoder step
@@ -21,25 +20,16 @@ class Aggression:
         is_on: Whether aggressive training continues.
         count: Encoder steps since the last decoder step.
         total: Sum of the losses in the current window of steps.
-        before: Mean loss of the previous window, infinite in the first window.
+        before: Mean loss of the previous window, None in the first window.
         information: Largest mutual information so far, in nats. Negative before the first
             evaluation.
         is_decoders_turn: Whether the next step trains the decoders.
-
-    Example:
-        >>> turns = Aggression()
-        >>> for _ in range(WINDOW):
-        ...     turns.add(2.0)
-        >>> for _ in range(WINDOW):
-        ...     turns.add(3.0)  # no better than before
-        >>> turns.is_decoders_turn
-        True
     """
 
     is_on: bool = True
     count: int = 0
     total: float = 0.0
-    before: float = float("inf")
+    before: float | None = None
     information: float = -1.0
     is_decoders_turn: bool = False
 
@@ -47,27 +37,17 @@ class Aggression:
         """Record the loss of a step. A decoder step is not recorded, but starts a new count."""
         if self.is_decoders_turn:
             self.is_decoders_turn, self.count = False, 0
-            self.total, self.before = 0.0, float("inf")
+            self.total, self.before = 0.0, None
             return
         self.count += 1
         self.total += loss
         if self.count % WINDOW == 0:
             mean = self.total / WINDOW
-            self.is_decoders_turn = mean > self.before or self.count >= MOST
+            is_worse = self.before is not None and mean > self.before
+            self.is_decoders_turn = is_worse or self.count >= MOST
             self.total, self.before = 0.0, mean
 
     def observe(self, information: float) -> None:
         """End aggressive training if the held-out mutual information has stopped rising."""
         self.is_on = self.is_on and information > self.information
         self.information = max(self.information, information)
-
-    def state(self) -> dict[str, Any]:
-        """Return the state as JSON values, for a checkpoint."""
-        known = asdict(self)
-        return {**known, "before": None if self.before == float("inf") else self.before}
-
-    @classmethod
-    def of(cls, state: dict[str, Any]) -> Aggression:
-        """Restore the state from a checkpoint."""
-        before = state["before"]
-        return cls(**{**state, "before": float("inf") if before is None else before})

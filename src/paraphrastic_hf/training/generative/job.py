@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
-from huggingface_hub.errors import StrictDataclassError
 
 from paraphrastic_hf.encoders.storage.directory import GENERATIVE, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
@@ -47,6 +46,7 @@ from paraphrastic_hf.training.engine.recipe import HELD_OUT
 from paraphrastic_hf.training.generative.objective import GenerativeObjective
 from paraphrastic_hf.training.generative.recipe import GenerativeRecipe
 from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.seq2seq.job import with_config
 
 logger = logging.getLogger(__name__)
 
@@ -135,22 +135,9 @@ class Generative:
         return model
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
-        found = GenerativeObjective(self.recipe, self.corpus, self.kept, model, accelerator)
-        self._objective, steps = found, found.total_steps
-        first = self.recipe.training.decoders_first
-        if first >= steps > 0:
-            logger.warning(
-                "training.decoders_first is %d, but the run has only %d steps, so the semantic "
-                "encoder will not be trained. Lower training.decoders_first or train longer",
-                first,
-                steps,
-            )
-        if first and self.start is None and self.recipe.model.vectors is None:
-            logger.warning(
-                "training.decoders_first freezes the semantic encoder, whose weights are still "
-                "random. Set model.vectors or start, or remove training.decoders_first"
-            )
-        return found
+        given = (self.recipe, self.corpus, self.kept, model, accelerator)
+        self._objective = GenerativeObjective(*given)
+        return self._objective
 
     def development(self) -> Callable[[Any], float] | None:
         """Return a function that computes the development score and held-out diagnostics."""
@@ -254,11 +241,8 @@ class Generative:
             for key in ("reconstructs", "translates"):
                 value = getattr(given, key)
                 settings[key] = languages if value is None else value
-        try:
-            config: LatentConfig = MODELS[given.kind].config_class(**settings)
-            return config
-        except StrictDataclassError as error:
-            raise RecipeError(f"model: {error.__cause__ or error}") from error
+        config: LatentConfig = with_config(MODELS[given.kind], **settings)[1]
+        return config
 
 
 def _check_number(kind: str, languages: set[str]) -> None:

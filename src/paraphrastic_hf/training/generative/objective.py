@@ -13,7 +13,7 @@ language pairs (thesis, 5.11.1).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
             raise RecipeError("training.aggressive requires a single process. Start one")
-        self._decoders = list(model.decoder_parameters())
+        self._decoders = model.decoder_parameters()
         self._encoders = list(model.encoder_parameters())
         self._meaning = list(model.encoder_parameters(SEMANTIC))
         epochs = self.arguments.epochs * self._steps
@@ -130,10 +130,10 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
             turns.add(self._step_loss)
 
     def state(self) -> dict[str, Any]:
-        return self.aggression.state()
+        return asdict(self.aggression)
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.aggression = Aggression.of(state)
+        self.aggression = Aggression(**state)
 
     def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
         """Return loss terms of a batch, whose sum over a step is the mean over the pairs."""

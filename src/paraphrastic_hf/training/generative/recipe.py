@@ -233,9 +233,12 @@ class GenerativeRecipe:
             raise RecipeError(
                 f"start ({self.start}) has its own sizes. Remove the sections tokenizer and model"
             )
-        if model.kind == "mgt":
-            _check_mgt(model)
-        elif model.translation_scorer:
+        if model.kind == "mgt" and model.reconstructs:
+            key = "model.reconstructs with model.kind mgt"
+            raise must_be(key, model.reconstructs, "left out or []")
+        if model.kind == "mgt" and model.translates is not None:
+            raise must_be("model.translates with model.kind mgt", model.translates, "left out")
+        if model.kind == "bgt" and model.translation_scorer:
             raise RecipeError(
                 "Remove model.translation_scorer: it requires model.kind mgt, not bgt"
             )
@@ -255,8 +258,6 @@ class GenerativeRecipe:
             raise must_be(key, model.encoder_layers, "left out")
         if model.decoder == "lstm" and model.decoder_layers != 1:
             raise must_be("model.decoder_layers with model.decoder lstm", model.decoder_layers, "1")
-        if model.state_size is not None and model.state_size % 2 != 0:
-            raise must_be("model.state_size", model.state_size, "even")
         if training.aggressive and (
             not model.variational or not self.data.held_out or self.run.development == "none"
         ):
@@ -278,18 +279,3 @@ class GenerativeRecipe:
         found = "training.contrastive" if self.training.contrastive else ""
         is_both = self.run.development == "clean-and-bitext"
         return found or ("run.development clean-and-bitext" if is_both else "")
-
-
-def _check_mgt(model: LatentArguments) -> None:
-    if model.reconstructs:
-        raise must_be(
-            "model.reconstructs with model.kind mgt", model.reconstructs, "left out or []"
-        )
-    if model.translates is not None:
-        raise must_be("model.translates with model.kind mgt", model.translates, "left out")
-    if "lstm" in (model.encoder, model.decoder):
-        raise must_be(
-            "model.encoder and model.decoder with model.kind mgt",
-            f"{model.encoder}, {model.decoder}",
-            "transformer, or average for the encoder",
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -10,16 +9,15 @@ from typing import Any, cast
 import numpy as np
 import torch
 from accelerate import Accelerator
-from huggingface_hub.errors import StrictDataclassError
 from torch import nn
 
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.storage.directory import LANGUAGE_MODEL, save_model
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.judged import Judged
-from paraphrastic_hf.generation.likelihood import perplexity_of, sentence_likelihoods
+from paraphrastic_hf.generation.likelihood import sentence_likelihoods
 from paraphrastic_hf.io.pairs import iterate_lines
-from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.models.seq2seq.language_model import LanguageModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
@@ -31,7 +29,8 @@ from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.engine.paths import resolve_path
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.language_model.recipe import LanguageModelRecipe
-from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective, TokenBatch
+from paraphrastic_hf.training.seq2seq.job import held_out_record, with_config
+from paraphrastic_hf.training.seq2seq.objective import CrossEntropyObjective, TokenBatch
 
 
 class LanguageModelObjective(CrossEntropyObjective):
@@ -59,7 +58,7 @@ class LanguageModelObjective(CrossEntropyObjective):
 class LanguageModeling:
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
-        check_memory(LanguageModel, self._config(SMALLEST_TABLE))
+        check_memory(*self._sized(SMALLEST_TABLE))
         check_sources(recipe.data, context.data_root)
 
     def prepare(self, work: Path) -> None:
@@ -94,29 +93,23 @@ class LanguageModeling:
         self.tokenizer = cast(MarkedTokenizer, load_tokenizer(work / "tokenizer"))
         self.columns, _ = read_columns(work / "corpus")
         special = self.tokenizer.special
-        config = self._config(
-            self.tokenizer.vocab_size,
-            pad_token_id=special.pad,
-            bos_token_id=special.start[0],
-            eos_token_id=special.end[0],
-        )
+        marks = {"bos_token_id": special.start[0], "eos_token_id": special.end[0]}
+        _, config = self._sized(self.tokenizer.vocab_size, pad_token_id=special.pad, **marks)
         check_memory(LanguageModel, config)
         return LanguageModel(config)
 
-    def _config(self, vocab_size: int, **marks: int) -> LanguageModelConfig:
+    def _sized(self, vocab_size: int, **marks: int) -> tuple[Any, Any]:
         size = self.recipe.model
-        try:
-            return LanguageModelConfig(
-                vocab_size=vocab_size,
-                hidden_size=size.hidden_size,
-                num_hidden_layers=size.layers,
-                num_attention_heads=size.heads,
-                intermediate_size=size.feed_forward,
-                dropout=size.dropout,
-                **marks,
-            )
-        except StrictDataclassError as error:
-            raise RecipeError(f"model: {error.__cause__ or error}") from error
+        return with_config(
+            LanguageModel,
+            vocab_size=vocab_size,
+            hidden_size=size.hidden_size,
+            num_hidden_layers=size.layers,
+            num_attention_heads=size.heads,
+            intermediate_size=size.feed_forward,
+            dropout=size.dropout,
+            **marks,
+        )
 
     def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
@@ -128,22 +121,16 @@ class LanguageModeling:
         return lambda model: Evaluation.of_parts([(-0.01, self._judged(model))])
 
     def save(self, model: LanguageModel, output: Path) -> dict[str, Any]:
-        held_out = len(self.columns["held_out"])
-        cross_entropy = self._judged(model).score / 100 if held_out else math.nan
-        save_model(model.to("cpu"), self.tokenizer.for_prompts(), output, LANGUAGE_MODEL)
-        outcome = {
-            "held_out": {
-                "sentences": held_out,
-                "nats_per_token": cross_entropy,
-                "perplexity": float(perplexity_of(cross_entropy)),
-            }
-        }
-        return {
-            **(outcome if held_out else {}),
+        record: dict[str, Any] = {
             "development": self.recipe.run.development,
             "sentences": len(self.columns["sentences"]),
             "vocab_size": self.tokenizer.vocab_size,
         }
+        if held_out := len(self.columns["held_out"]):
+            nats = held_out_record(self._judged(model).score / 100)
+            record["held_out"] = {"sentences": held_out, **nats}
+        save_model(model.to("cpu"), self.tokenizer.for_prompts(), output, LANGUAGE_MODEL)
+        return record
 
     def _judged(self, model: LanguageModel) -> Judged:
         found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)

@@ -81,11 +81,6 @@ class LanguageModelRecipe:
 
     def __post_init__(self) -> None:
         check_recipe(self)
-        size, heads = self.model.hidden_size, self.model.heads
-        if size % heads != 0 or size % 2 != 0:
-            raise must_be(
-                f"model.hidden_size (heads: {heads})", size, f"even and a multiple of {heads}"
-            )
         check_marks(self.tokenizer, "both", "a language model needs a start and an end token")
         if self.data.max_length < 3:
             raise must_be("data.max_length", self.data.max_length, "at least 3 (two are marks)")

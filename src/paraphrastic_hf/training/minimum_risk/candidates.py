@@ -1,26 +1,18 @@
-"""Candidate translations with their costs, cached on disk (thesis, 7.3)."""
+"""Candidate translations with their costs (thesis, 7.3)."""
 
 from __future__ import annotations
 
-import logging
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import MOST_TOKENS, GeneratedText, GenerationOptions
-from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.metrics.costs import Cost
 from paraphrastic_hf.metrics.resampling import check_finite
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments
-
-logger = logging.getLogger(__name__)
-
-EQUAL = 1e-9  # largest difference between costs that count as equal
 
 
 @dataclass(frozen=True)
@@ -56,13 +48,6 @@ class CandidateLists:
         rows = np.zeros(is_filled.shape, values.dtype)
         rows[is_filled] = values
         return rows, is_filled
-
-    def flat_lists(self) -> int:
-        """Return the number of lists with two or more candidates that all have equal costs."""
-        starts = np.cumsum(self.counts) - self.counts
-        several = np.flatnonzero(self.counts > 1)
-        parts = (self.costs[starts[n] : starts[n] + self.counts[n]] for n in several)
-        return sum(bool(np.ptp(part) < EQUAL) for part in parts)
 
 
 class CandidateMaker:
@@ -122,41 +107,3 @@ class CandidateMaker:
             text = self.translator.decode(target)  # as for a generated candidate
             kept.setdefault(target, GeneratedText(text, float("nan"), target))
         return list(kept.values())
-
-
-class CandidateCache:
-    """Candidates of the latest steps on disk, for a resumed run."""
-
-    def __init__(self, folder: Path, rank: int, kept: int) -> None:
-        self.folder, self.rank, self.kept = folder, rank, kept
-
-    def read(self, step: int) -> CandidateLists | None:
-        """Return the lists of a step, or None if they are missing or damaged."""
-        path = self._path(step)
-        try:
-            with path.open("rb") as file, np.load(file) as arrays:
-                ids = Ragged(arrays["ids"], arrays["offsets"])
-                return CandidateLists(ids, arrays["counts"], arrays["costs"])
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            logger.warning("%s is damaged (%s), searching again", path.name, error)
-            return None
-
-    def write(self, step: int, lists: CandidateLists) -> None:
-        """Write the lists of a step, and remove lists that no resumed run needs."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with replacing(self._path(step)) as partial, partial.open("wb") as file:
-            np.savez(
-                file,
-                ids=lists.ids.ids,
-                offsets=lists.ids.offsets,
-                counts=lists.counts,
-                costs=lists.costs,
-            )
-        for path in self.folder.glob(f"step-*.{self.rank}.npz"):
-            if int(path.name.split(".")[0].removeprefix("step-")) < step - self.kept:
-                path.unlink(missing_ok=True)
-
-    def _path(self, step: int) -> Path:
-        return self.folder / f"step-{step:010d}.{self.rank}.npz"

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-from itertools import pairwise
 
 import numpy as np
 import torch
 
-from paraphrastic_hf.generation.search import encoded_by, mean_log_probabilities, padded, rows_of
+from paraphrastic_hf.generation.search import score_ids
 from paraphrastic_hf.metrics.costs import Cost, make_cost
-from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.training.minimum_risk.candidates import CandidateLists, CandidateMaker
 from paraphrastic_hf.training.minimum_risk.objective import Translations, list_risks
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
 
 SEED = 7  # for sampling candidates, the same at every evaluation
 OTHERS = ("simile", "bleu")
-LISTS_AT_A_TIME = 32
 
 
 class RiskDiagnostics:
@@ -46,11 +43,20 @@ class RiskDiagnostics:
         sources, targets = self.pairs.lists(numbers)
         references = self.pairs.references(numbers)
         lists = self.maker.make(sources, references, targets, SEED)
-        decode, ends = self.maker.translator.decode, np.cumsum([0, *lists.counts])
-        texts = [
-            [decode(lists.ids[row].tolist()) for row in range(*span)] for span in pairwise(ends)
-        ]
-        sums = self._log_probabilities(sources, lists)
+        translator = self.maker.translator
+        candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]
+        written = list(map(translator.decode, candidates))
+        ends = np.cumsum(lists.counts)
+        texts = [written[end - count : end] for end, count in zip(ends, lists.counts, strict=True)]
+        means = score_ids(
+            translator.model,
+            [sources[number] for number in lists.numbers()],
+            candidates,
+            translator.begin(),
+            pad=translator.tokenizer.pad_token_id,
+            batch_size=translator.batch_size,
+        )
+        sums = torch.from_numpy(means * np.diff(lists.ids.offsets)).float()
         figures = {"candidates": float(lists.counts.mean())}
         costs = {"": lists.costs}
         costs |= {f"_{name}": cost(texts, references) for name, cost in self.others.items()}
@@ -62,32 +68,3 @@ class RiskDiagnostics:
             figures[f"expected_cost{name}"] = 100 * float(risks.double()[is_list].mean())
             figures[f"first{name}"] = 100 * float(priced.costs[firsts].mean())
         return figures
-
-    @torch.no_grad()
-    def _log_probabilities(self, sources: list[list[int]], lists: CandidateLists) -> torch.Tensor:
-        translator = self.maker.translator
-        model, pad, begin = translator.model, translator.tokenizer.pad_token_id, translator.begin()
-        order = np.argsort([len(source) for source in sources], kind="stable")
-        ends = np.cumsum([0, *lists.counts])
-        sums = torch.zeros(len(lists.ids))
-        with evaluating(model):
-            for start in range(0, len(order), LISTS_AT_A_TIME):
-                chosen = order[start : start + LISTS_AT_A_TIME]
-                rows = np.concatenate([np.arange(ends[n], ends[n + 1]) for n in chosen])
-                if not len(rows):
-                    continue
-                inputs = padded([sources[n] for n in chosen], pad, model.device)
-                encoded = encoded_by(model, inputs)
-                of_row = torch.from_numpy(np.repeat(np.arange(len(chosen)), lists.counts[chosen]))
-                written = [[*begin, *lists.ids[row].tolist()] for row in rows]
-                outputs = padded(written, pad, model.device)
-                is_token = outputs["attention_mask"][:, len(begin) :].bool()
-                means = mean_log_probabilities(
-                    model,
-                    rows_of(encoded, of_row),
-                    outputs["input_ids"],
-                    is_token,
-                    attention_mask=inputs["attention_mask"][of_row],
-                )
-                sums[torch.from_numpy(rows)] = (means * is_token.sum(1)).cpu().float()
-        return sums

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,9 +12,8 @@ import torch
 from accelerate import Accelerator
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.config.recipe import names_file, to_yaml
+from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.languages import written_language
-from paraphrastic_hf.encoders.storage.fingerprint import identity
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
 from paraphrastic_hf.generation.languages import is_told
 from paraphrastic_hf.generation.search import target_ids
@@ -31,7 +29,7 @@ from paraphrastic_hf.training.data.sources import check_sources, read_sources, w
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.paths import resolve_model
 from paraphrastic_hf.training.kinds import Context
-from paraphrastic_hf.training.minimum_risk.candidates import CandidateCache, CandidateMaker
+from paraphrastic_hf.training.minimum_risk.candidates import CandidateMaker
 from paraphrastic_hf.training.minimum_risk.diagnostics import RiskDiagnostics
 from paraphrastic_hf.training.minimum_risk.objective import MinimumRiskObjective, Translations
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
@@ -93,26 +91,15 @@ class MinimumRisk:
             Translations(*(columns[f"{name}.{side}"] for side in SIDES))
             for name in ("kept", "held_out")
         )
-        self._work = work
-        self._start = identity(self.translator)  # to recognize candidates of the same model
         first, second = self.kept.lists(np.arange(1))
         _freeze_banned_rows(self.translator.model)
         _freeze_unused(self.translator.model, first, second)
         return self.translator.model
 
     def objective(self, model: Any, accelerator: Accelerator) -> MinimumRiskObjective:
-        recipe = self.recipe
-        maker = CandidateMaker(self.translator, recipe.candidates, self.cost)
-        settings = f"{accelerator.num_processes} {self._start} {to_yaml(recipe)}"
-        name = hashlib.sha256(settings.encode("utf-8")).hexdigest()[:16]
-        steps_back = recipe.run.checkpoint_every * (recipe.run.keep_checkpoints + 1)
-        cache = CandidateCache(
-            self._work / "candidates" / name,
-            accelerator.process_index,
-            steps_back + recipe.candidates.refresh_steps,
-        )
-        self._diagnostics = RiskDiagnostics(recipe, self.held_out, maker)
-        return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
+        maker = CandidateMaker(self.translator, self.recipe.candidates, self.cost)
+        self._diagnostics = RiskDiagnostics(self.recipe, self.held_out, maker)
+        return MinimumRiskObjective(self.recipe, self.kept, maker, accelerator)
 
     def development(self) -> Callable[[Any], float] | None:
         """Return a function that computes minus the held-out cost x 100, and costs to log."""
@@ -143,33 +130,29 @@ class MinimumRisk:
 
     def _tokenized(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged, Ragged]:
         """Return ids of both sides and reference texts, without pairs that are too long."""
-        translator, lost = self.translator, 0
-        begin = translator.begin()
+        translator, begin = self.translator, self.translator.begin()
         positions = getattr(translator.model.config, "max_position_embeddings", None)
         most = self.recipe.data.max_length
         if positions is not None:
             most = min(most, positions - len(begin))
-        sources: list[list[int]] = []
-        targets: list[list[int]] = []
-        texts: list[bytes] = []
+        kept: list[tuple[list[int], list[int], bytes]] = []
         starts = range(0, len(pairs), PAIRS_AT_A_TIME)
         for start in tqdm(starts, desc="tokenizing", disable=not self.context.progress):
             part = pairs[start : start + PAIRS_AT_A_TIME]
             first = translator.encode([source for source, _ in part])
             second = target_ids(translator.tokenizer, [target for _, target in part], begin)
-            for source, target, (_, text) in zip(first, second, part, strict=True):
-                if not (source and len(target) > 1 and max(len(source), len(target)) <= most):
-                    lost += 1
-                    continue
-                sources.append(source)
-                targets.append(target)
-                texts.append(text.strip().encode("utf-8"))
-        if lost:
+            kept += [
+                (source, target, text.strip().encode("utf-8"))
+                for source, target, (_, text) in zip(first, second, part, strict=True)
+                if source and len(target) > 1 and max(len(source), len(target)) <= most
+            ]
+        if lost := len(pairs) - len(kept):
             logger.warning(
                 "Left out %s without a known token on a side, or with more than %d tokens",
                 counted(lost, "pair"),
                 most,
             )
+        sources, targets, texts = ([each[n] for each in kept] for n in range(3))
         flat = np.frombuffer(b"".join(texts), np.uint8)
         offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
         return Ragged.from_lists(sources), Ragged.from_lists(targets), Ragged(flat, offsets)

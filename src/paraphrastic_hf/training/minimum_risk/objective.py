@@ -7,9 +7,9 @@ gradients. Candidates are generated beforehand.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -25,14 +25,8 @@ from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.loop import Losses
-from paraphrastic_hf.training.minimum_risk.candidates import (
-    CandidateCache,
-    CandidateLists,
-    CandidateMaker,
-)
+from paraphrastic_hf.training.minimum_risk.candidates import CandidateLists, CandidateMaker
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe, MinimumRiskTraining
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -83,48 +77,36 @@ class RiskBatch:
 
 
 class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
-    """Objective of minimum risk training. `cache` stores candidates on disk."""
-
     def __init__(
         self,
         recipe: MinimumRiskRecipe,
         pairs: Translations,
         maker: CandidateMaker,
         accelerator: Accelerator,
-        cache: CandidateCache | None = None,
     ) -> None:
-        self.every = recipe.candidates.refresh_steps
-        self.pairs, self.maker, self.cache = pairs, maker, cache
+        self.pairs, self.maker = pairs, maker
         sides = (pairs.sources, pairs.targets)
         lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
         super().__init__(recipe.training, recipe.seed, accelerator, lengths)
         self.annealing = Annealing(recipe.training)
-        self._has_logged = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield the next steps. Their candidates are all generated with the current weights."""
-        steps = self.next_steps(epoch, position, self.every)
-        ahead = [batch for step in steps for batch in step]
+        (chosen,) = self.next_steps(epoch, position)
         world = self.accelerator.num_processes
-        shares = [self.share(batch) for batch in ahead]
+        shares = [self.share(batch) for batch in chosen]
         lists = self._lists(np.concatenate([share.examples for share in shares]), step)
         ends = np.cumsum([0, *(len(share.examples) for share in shares)])
-        start = 0
-        for batches_of_step in steps:
-            chosen = range(start, start + len(batches_of_step))
-            start = chosen.stop
-            tokens = sum(self._tokens(ahead[n]) for n in chosen)
-            pairs = sum(len(ahead[n]) for n in chosen)
-            batches = [
-                RiskBatch(
-                    shares[n].examples,
-                    lists.part(ends[n], ends[n + 1]),
-                    self._tokens(shares[n].examples[: shares[n].size]) * world / tokens,
-                    shares[n].size * world / pairs,
-                )
-                for n in chosen
-            ]
-            yield Step(batches, pairs)
+        tokens, pairs = sum(map(self._tokens, chosen)), sum(map(len, chosen))
+        batches = [
+            RiskBatch(
+                share.examples,
+                lists.part(first, last),
+                self._tokens(share.examples[: share.size]) * world / tokens,
+                share.size * world / pairs,
+            )
+            for share, (first, last) in zip(shares, pairwise(ends), strict=True)
+        ]
+        yield Step(batches, pairs)
 
     def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
         """Return the loss terms of a batch. Summed over a step's batches, they are means."""
@@ -182,24 +164,10 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
         return logits[:, first - 1 :], targets, outputs["attention_mask"][:, first:].bool()
 
     def _lists(self, numbers: np.ndarray, step: int) -> CandidateLists:
-        lists = None if self.cache is None else self.cache.read(step)
-        if lists is None or len(lists.counts) != len(numbers):
-            sources, targets = self.pairs.lists(numbers)
-            references = self.pairs.references(numbers)
-            seed = (self.seed * 1_000_003 + step) * 64 + self.accelerator.process_index
-            lists = self.maker.make(sources, references, targets, seed % 2**63)
-            if self.cache is not None:
-                self.cache.write(step, lists)
-        flat = lists.flat_lists()
-        if flat and not self._has_logged:
-            self._has_logged = True
-            logger.info(
-                "In %d of %d lists of candidates, all candidates have equal costs, so the model "
-                "learns only from the references of these lists. This is logged only once",
-                flat,
-                len(lists.counts),
-            )
-        return lists
+        """Generate the candidates of a step with the current weights."""
+        sources, targets = self.pairs.lists(numbers)
+        seed = (self.seed * 1_000_003 + step) * 64 + self.accelerator.process_index
+        return self.maker.make(sources, self.pairs.references(numbers), targets, seed % 2**63)
 
     def _tokens(self, numbers: np.ndarray) -> int:
         return int(self.lengths[numbers, 1].sum())

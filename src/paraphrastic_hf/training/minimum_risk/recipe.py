@@ -29,19 +29,6 @@ DEVELOPMENT = ("expected_cost", "first", "none")
 
 
 @dataclass(frozen=True)
-class RiskData(ParallelArguments):
-    held_out: int = argument(
-        500,
-        help="number of pairs to hold out. Pairs that share a sentence with them are not trained "
-        "on. The costs of their candidates are logged and select the checkpoint",
-        at_least=0,
-    )
-    max_length: int = argument(
-        100, help="maximum tokens per side of a pair to keep", at_least=2, at_most=2**31 - 1
-    )
-
-
-@dataclass(frozen=True)
 class CandidateArguments:
     count: int = argument(8, help="number of candidates per sentence", at_least=2, at_most=1024)
     search: str = argument(
@@ -70,9 +57,6 @@ class CandidateArguments:
     )
     batch_size: int = argument(
         64, help="number of sentences for which candidates are generated together", at_least=1
-    )
-    refresh_steps: int = argument(
-        1, help="number of steps whose candidates are generated at once", at_least=1, at_most=1000
     )
 
 
@@ -173,7 +157,11 @@ class MinimumRiskRecipe:
     prefix: str = argument(
         "", help="text to prepend to every source, such as 'translate German to English: ' for T5"
     )
-    data: RiskData = argument(RiskData(), help="training data")
+    data: ParallelArguments = argument(
+        ParallelArguments(held_out=500),
+        help="training data. The costs of the candidates for held-out pairs are logged and select "
+        "the checkpoint",
+    )
     candidates: CandidateArguments = argument(CandidateArguments(), help="candidate translations")
     cost: CostArguments = argument(CostArguments(), help="cost of a candidate")
     training: MinimumRiskTraining = argument(

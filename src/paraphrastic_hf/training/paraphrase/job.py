@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from accelerate import Accelerator
-from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig
 
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.storage.locate import as_directory, local_directory
-from paraphrastic_hf.errors import DataError, RecipeError, counted
+from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.generation.loading import load_whole
 from paraphrastic_hf.generation.templates import save_templates
-from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
-from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
+from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
 from paraphrastic_hf.models.seq2seq.ssru import SsruConfig, SsruModel
 from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
 from paraphrastic_hf.text.bpe import BytePairTokenizer
@@ -40,7 +38,6 @@ from paraphrastic_hf.training.paraphrase.parsed_pairs import (
 )
 from paraphrastic_hf.training.paraphrase.recipe import (
     PARAPHRASER,
-    SCPN,
     SENTENCE,
     SSRU,
     STOCK,
@@ -52,8 +49,8 @@ from paraphrastic_hf.training.seq2seq.job import (
     POSITIONS,
     Seq2SeqRun,
     stock_model,
+    with_config,
 )
-from paraphrastic_hf.training.translation.objective import TranslationObjective
 
 logger = logging.getLogger(__name__)
 
@@ -117,11 +114,6 @@ class Paraphrasing(Seq2SeqRun):
                 *most,
             )
         pairs = np.flatnonzero(is_good)
-        if not len(pairs):
-            raise DataError(
-                f"No pair has 1 to {most[0]} tokens to read and 1 to {most[1]} to write. Raise "
-                "data.max_length"
-            )
         groups = self.corpus.group.reshape(-1, 2)[pairs]
         given = None
         if self.corpus.given:
@@ -146,17 +138,6 @@ class Paraphrasing(Seq2SeqRun):
         model = self.new_model(type(trained), config)
         model.load_state_dict(trained.state_dict())
         return model
-
-    def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
-        return TranslationObjective(
-            self.recipe,
-            self.corpus.sentences,
-            self.kept,
-            self.start,
-            accelerator,
-            self.templates,
-            gives_loss=self.recipe.model.kind not in STOCK,
-        )
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
         if self.corpus.counts:
@@ -209,27 +190,25 @@ def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any,
         "decoder_start_token_id": end,
     }
     templates = {"template_vocab_size": parse_tokenizer().vocab_size, "template": given.template}
-    try:
-        if given.kind == SSRU:
-            return SsruModel, SsruConfig(
-                **own,
-                **templates,
-                encoder_layers=given.encoder_layers or given.decoder_layers,
-                heads=given.heads or HEADS,
-                feed_forward=given.feed_forward or FEED_FORWARD_FACTOR * given.hidden_size,
-            )
-        own["embedding_size"] = given.embedding_size or 300
-        own["tie_word_embeddings"] = given.tie
-        if given.kind == PARAPHRASER:
-            return ParaphraserModel, ParaphraserConfig(**own)
-        assert given.kind == SCPN
-        return ScpnModel, ScpnConfig(
+    if given.kind == SSRU:
+        return with_config(
+            SsruModel,
             **own,
             **templates,
-            template_embedding_size=given.template_embedding_size or 56,
-            template_hidden_size=given.template_hidden_size or 128,
-            use_copy=given.copy is not False,
-            writes=given.writes,
+            encoder_layers=given.encoder_layers or given.decoder_layers,
+            heads=given.heads or HEADS,
+            feed_forward=given.feed_forward or FEED_FORWARD_FACTOR * given.hidden_size,
         )
-    except StrictDataclassError as error:
-        raise RecipeError(f"model: {error.__cause__ or error}") from error
+    own["embedding_size"] = given.embedding_size or 300
+    own["tie_word_embeddings"] = given.tie
+    if given.kind == PARAPHRASER:
+        return with_config(ParaphraserModel, **own)
+    return with_config(
+        ScpnModel,
+        **own,
+        **templates,
+        template_embedding_size=given.template_embedding_size or 56,
+        template_hidden_size=given.template_hidden_size or 128,
+        use_copy=given.copy is not False,
+        writes=given.writes,
+    )

@@ -21,13 +21,17 @@ from paraphrastic_hf.training.engine.recipe import (
     HELD_OUT,
     MORE_THAN_ONCE,
     NONE,
-    DataArguments,
     RunArguments,
     must_be,
     refuse_keys_of_others,
     seed_argument,
 )
-from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments, check_chosen_by_score
+from paraphrastic_hf.training.seq2seq.recipe import (
+    AveragedArguments,
+    PairArguments,
+    Seq2SeqArguments,
+    check_chosen_by_score,
+)
 
 SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
 SCPN, PARAPHRASER, SSRU, STOCK = "scpn", "paraphraser", "ssru", ("marian", "bart")
@@ -48,7 +52,7 @@ OWNERS = {
 
 
 @dataclass(frozen=True)
-class ParaphraseData(DataArguments):
+class ParaphraseData(PairArguments):
     """Pairs with columns sentence1 and sentence2, and tree1 and tree2 if parses are read."""
 
     ignored: ClassVar[Mapping[str, str]] = {
@@ -78,27 +82,15 @@ class ParaphraseData(DataArguments):
         at_least=1,
         at_most=2**31 - 1,
     )
-    max_length: int = argument(
-        100,
-        help="maximum number of tokens in a sentence. Pairs with a longer sentence are left out",
-        at_least=1,
-        at_most=2**31 - 1,
-    )
     bpe: str | None = argument(
         None,
         help="file of byte pair codes, such as the released scpn/bpe.codes, to use instead of "
         "training a tokenizer. Relative to the data root",
     )
-    held_out: int = argument(
-        2000,
-        help="number of pairs to hold out for selecting the checkpoint. Pairs that share a "
-        "sentence with them are not trained on",
-        at_least=0,
-    )
 
 
 @dataclass(frozen=True)
-class ParaphraserArguments:
+class ParaphraserArguments(Seq2SeqArguments):
     kind: str = argument(
         SCPN,
         help="model class. scpn: LSTMs controlled by a parse. paraphraser: LSTMs without control "
@@ -118,48 +110,14 @@ class ParaphraserArguments:
         "top two levels. none: nothing (the thesis's model without z)",
         choices=(PARSE, TEMPLATE, NONE),
     )
-    hidden_size: int = size_argument(512, help="number of dimensions of a hidden state")
-    decoder_layers: int = argument(2, help="number of decoder layers", at_least=1, at_most=1000)
-    dropout: float = argument(
-        0.0, help="dropout probability (not stated in the thesis)", at_least=0, below=1
-    )
-    tie: bool = argument(
-        False,
-        help="scpn, paraphraser: share one embedding table between encoder, decoder and output "
-        "layer",
-    )
     copy: bool | None = argument(
         None, help="scpn: copy mechanism for source tokens (default: true)"
-    )
-    embedding_size: int | None = size_argument(
-        None, help="scpn, paraphraser: number of dimensions of a token vector (default: 300)"
     )
     template_embedding_size: int | None = size_argument(
         None, help="scpn: number of dimensions of a token vector in the parse encoder (default: 56)"
     )
     template_hidden_size: int | None = size_argument(
         None, help="scpn: number of dimensions of a state in the parse encoder (default: 128)"
-    )
-    encoder_layers: int | None = argument(
-        None,
-        help="ssru, marian, bart: number of encoder layers (default: model.decoder_layers)",
-        at_least=1,
-    )
-    heads: int | None = argument(
-        None,
-        help="ssru, marian, bart: number of attention heads of a block (default: 4)",
-        at_least=1,
-    )
-    feed_forward: int | None = size_argument(
-        None,
-        help="ssru, marian, bart: number of units of the feed-forward layer (default: 4 times "
-        "model.hidden_size)",
-    )
-    positions: int | None = argument(
-        None,
-        help="marian, bart: maximum number of tokens that the model can read or write (default: "
-        "512)",
-        at_least=2,
     )
 
 
@@ -202,7 +160,7 @@ class ParaphraseRecipe:
     def __post_init__(self) -> None:
         check_recipe(self)
         check_marks(self.tokenizer, "end", "a paraphrase needs an end token")
-        model, training, run = self.model, self.training, self.run
+        model = self.model
         refuse_keys_of_others(self, OWNERS, "model.kind")
         is_plain = model.kind == PARAPHRASER
         if is_plain and (model.template, model.writes) != (NONE, SENTENCE):
@@ -229,4 +187,4 @@ class ParaphraseRecipe:
                 model.tie,
                 "left out, because this kind always shares its table",
             )
-        check_chosen_by_score(training, self.data.held_out, run)
+        check_chosen_by_score(self.training, self.data.held_out, self.run)

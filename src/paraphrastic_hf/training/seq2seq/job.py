@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
 
 from paraphrastic_hf.encoders.storage.directory import TRANSLATION, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.generation.likelihood import perplexity_of
+from paraphrastic_hf.models.seq2seq.base import Seq2SeqModel
 from paraphrastic_hf.models.seq2seq.stock import (
     TrainedBart,
     TrainedMarian,
@@ -27,7 +30,7 @@ from paraphrastic_hf.training.engine.checkpoint import load_average, weights_of
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.memory import check_memory
 from paraphrastic_hf.training.engine.recipe import NONE, SourceArguments
-from paraphrastic_hf.training.translation.objective import nats_of_targets
+from paraphrastic_hf.training.seq2seq.objective import TranslationObjective, nats_of_targets
 
 STOCK_CLASSES: dict[str, tuple[Any, Any]] = {
     "marian": (TrainedMarian, marian_config),
@@ -64,6 +67,17 @@ class Seq2SeqRun:
         self.start = int(config.decoder_start_token_id)
         return model
 
+    def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
+        return TranslationObjective(
+            self.recipe,
+            self.corpus.sentences,
+            self.kept,
+            self.start,
+            accelerator,
+            self.templates,
+            gives_loss=isinstance(model, Seq2SeqModel),
+        )
+
     def development(self) -> Callable[[Any], float] | None:
         return None if self.recipe.run.development == NONE else self.score
 
@@ -98,8 +112,7 @@ class Seq2SeqRun:
         if self.recipe.training.average > 1:
             record["averaged_checkpoints"] = self._average(model, output / "checkpoints")
         if len(self.held_out):
-            nats = self.nats(model)
-            record["held_out"] = {"nats_per_token": nats, "perplexity": float(perplexity_of(nats))}
+            record["held_out"] = held_out_record(self.nats(model))
         model = model.to("cpu")
         saved = model.stock() if isinstance(model, TrainedStock) else model
         save_model(saved, self.tokenizer, output, TRANSLATION)
@@ -118,6 +131,18 @@ class Seq2SeqRun:
             return count
         model.load_state_dict(kept, strict=False)  # tied weights have one name in `kept`
         return 0
+
+
+def held_out_record(nats: float) -> dict[str, float]:
+    return {"nats_per_token": nats, "perplexity": float(perplexity_of(nats))}
+
+
+def with_config(model_class: Any, **settings: Any) -> tuple[Any, Any]:
+    """Return a model class and its configuration. Raise a RecipeError for an invalid setting."""
+    try:
+        return model_class, model_class.config_class(**settings)
+    except StrictDataclassError as error:
+        raise RecipeError(f"model: {error.__cause__ or error}") from error
 
 
 def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:

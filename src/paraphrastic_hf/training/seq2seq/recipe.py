@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from paraphrastic_hf.config.recipe import argument, names_file
+from paraphrastic_hf.training.encoder.settings import size_argument
 from paraphrastic_hf.training.engine.recipe import (
     MORE_THAN_ONCE,
     DataArguments,
@@ -16,7 +17,23 @@ from paraphrastic_hf.training.engine.recipe import (
 
 
 @dataclass(frozen=True)
-class ParallelArguments(DataArguments):
+class PairArguments(DataArguments):
+    max_length: int = argument(
+        100,
+        help="maximum number of tokens in a sentence. Pairs with a longer sentence are left out",
+        at_least=1,
+        at_most=2**31 - 1,
+    )
+    held_out: int = argument(
+        2000,
+        help="number of pairs to hold out for selecting the checkpoint. Pairs that share a "
+        "sentence with them are not trained on",
+        at_least=0,
+    )
+
+
+@dataclass(frozen=True)
+class ParallelArguments(PairArguments):
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
         "swap": "Leave it out, because data.target_language determines the target side",
@@ -25,6 +42,49 @@ class ParallelArguments(DataArguments):
         "en",
         help="language that the model writes. Every source must have it on exactly one side. The "
         "languages of the other sides may differ",
+    )
+
+
+@dataclass(frozen=True)
+class Seq2SeqArguments:
+    """Sizes of an encoder-decoder. Each kind of recipe has its own defaults."""
+
+    hidden_size: int = size_argument(512, help="number of dimensions of a hidden state")
+    encoder_layers: int | None = argument(
+        None,
+        help="number of encoder layers, for all but LSTMs (default: model.decoder_layers)",
+        at_least=1,
+        at_most=1000,
+    )
+    decoder_layers: int = argument(2, help="number of decoder layers", at_least=1, at_most=1000)
+    dropout: float = argument(
+        0.0, help="dropout probability (not stated in the papers)", at_least=0, below=1
+    )
+    tie: bool = argument(
+        False,
+        help="share one embedding table between encoder, decoder and output layer. marian, bart "
+        "and ssru always share it",
+    )
+    embedding_size: int | None = size_argument(
+        None,
+        help="gated_conv, scpn, paraphraser: number of dimensions of a token vector (default: "
+        "gated_conv model.hidden_size, others 300)",
+    )
+    heads: int | None = argument(
+        None,
+        help="marian, bart, ssru: number of attention heads of a block (default: 4)",
+        at_least=1,
+    )
+    feed_forward: int | None = size_argument(
+        None,
+        help="marian, bart, ssru: number of units of the feed-forward layer (default: 4 times "
+        "model.hidden_size)",
+    )
+    positions: int | None = argument(
+        None,
+        help="gated_conv, marian, bart: maximum number of tokens that the model can read or write "
+        "(default: 512)",
+        at_least=2,
     )
 
 

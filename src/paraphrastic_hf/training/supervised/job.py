@@ -31,9 +31,10 @@ from paraphrastic_hf.training.encoder.settings import EncoderArguments
 from paraphrastic_hf.training.encoder.start import load_start, resolve_vectors, settings_from_start
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.supervised.examples import Examples
 from paraphrastic_hf.training.supervised.objective import SupervisedObjective
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
-from paraphrastic_hf.training.supervised.tasks import TASKS, Examples
+from paraphrastic_hf.training.supervised.tasks import TASKS
 
 
 class Supervised:

@@ -17,8 +17,8 @@ from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.scramble import scramble
 from paraphrastic_hf.training.engine.loop import Losses, Objective
 from paraphrastic_hf.training.engine.penalty import Penalty
+from paraphrastic_hf.training.supervised.examples import Examples
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
-from paraphrastic_hf.training.supervised.tasks import Examples
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.config.recipe import names_file
-from paraphrastic_hf.corpora.load import find_source
 from paraphrastic_hf.corpora.readers.syntax import parsed_sentences
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.bracketing import BracketCounts, count_brackets
-from paraphrastic_hf.evaluation.measures.judged import Judged, Resampled
 from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
@@ -24,6 +23,7 @@ from paraphrastic_hf.syntax.spans import spans_of
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 from paraphrastic_hf.training.engine.recipe import DatasetArguments
+from paraphrastic_hf.training.supervised.examples import official_splits
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.supervised.tagging import WordExamples, WordTask
 
@@ -69,6 +69,10 @@ class Parsing(WordTask):
     """Task of predicting the constituency tree of a sentence (`task.kind: parsing`)."""
 
     measure = "f1"
+    reported = (
+        *("f1", "precision", "recall", "exact_match", "template_match", "tag_accuracy"),
+        "sentences",
+    )
 
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         self.recipe = recipe
@@ -79,12 +83,9 @@ class Parsing(WordTask):
             path = resolve_path(recipe.run.development, data_root)
             rows = ({"tree": line} for _, line in text_lines(path) if line.strip())
             self.trees["validation"] = parsed_sentences(rows, str(path), ParserConfig.max_words)
-        self.trees["train"] = [
-            tree for tree in self.trees["train"] if len(tree.words()) <= MAX_TRAINING_WORDS
-        ]
-        self.splits = {
-            split: [spans_of(tree) for tree in trees] for split, trees in self.trees.items()
-        }
+        is_short = [len(tree.words()) <= MAX_TRAINING_WORDS for tree in self.trees["train"]]
+        self.trees["train"] = list(compress(self.trees["train"], is_short))
+        self.splits = {split: list(map(spans_of, trees)) for split, trees in self.trees.items()}
         seen = self.splits["train"]
         self.tags = sorted({tag for tree in seen for tag in tree.tags})
         chains = Counter(label for tree in seen for *_, label in tree.phrases)
@@ -102,46 +103,20 @@ class Parsing(WordTask):
         return TreeExamples(self.trees[split], *self.tokenized(split, tokenizer), longest, phrases)
 
     def new_model(self, encoder: dict[str, Any]) -> ParserModel:
-        head = self.recipe.head
-        config = ParserConfig.of(
-            encoder,
-            self.tags,
-            self.labels,
-            head_size=head.size,
-            head_dropout=head.dropout,
-            max_word_tokens=self.recipe.task.max_length,
-            **head.given("capital_feature", "layers", "span_size"),
-        )
+        config = ParserConfig.of(encoder, self.tags, self.labels, **self.head_settings())
         return ParserModel(config)
 
-    def scores(
-        self, model: ParserModel, examples: TreeExamples
-    ) -> tuple[dict[str, float], Resampled]:
-        """Return bracket, tag and template scores in percent (`evaluation.measures.bracketing`)."""
+    def counts(self, model: ParserModel, examples: TreeExamples) -> list[BracketCounts]:
         words = [tree.words() for tree in examples.gold]
-        found = predict_trees(model, examples.corpus, words)
-        each = [
-            count_brackets([tree], [right])
-            for tree, right in zip(found, examples.gold, strict=True)
-        ]
-        counts = BracketCounts(*np.sum([astuple(of) for of in each], 0).tolist())
-        shares = np.array([[2 * of.right, of.found + of.gold] for of in each], float)
-        judged = Judged("", "", "f1", *shares.T[:, None])
-        return {
-            "f1": counts.f1,
-            "precision": counts.precision,
-            "recall": counts.recall,
-            "exact_match": counts.exact_match,
-            "template_match": counts.template_match,
-            "tag_accuracy": counts.tag_accuracy,
-            "sentences": counts.sentences,
-        }, judged
+        pairs = zip(predict_trees(model, examples.corpus, words), examples.gold, strict=True)
+        return [count_brackets([tree], [right]) for tree, right in pairs]
+
+    def share(self, counts: BracketCounts) -> tuple[int, int]:
+        return 2 * counts.right, counts.found + counts.gold
 
 
 def _read(chosen: DatasetArguments, split: str, data_root: str | Path | None) -> list[Tree]:
-    configs = find_source(chosen.name).configs
-    known = configs.get(chosen.config or next(iter(configs), "")) or {}
-    if split not in known:
+    if split not in official_splits(chosen):
         raise DataError(
             f"{chosen.title} has no {split} split of trees. Set task.dataset to a corpus such as "
             "gum, and list this one in task.extra_corpora"

@@ -28,6 +28,7 @@ from paraphrastic_hf.training.engine.recipe import (
 DEFAULT_SCORES = [1, 5]
 SPLITS = ("train", "validation", "test")
 OF_WORDS = ("tagging", "parsing")
+OF_HEADS = ("capital_feature", "word_layer", "layers", "span_size")
 OWNERS = {  # kinds of task that a key applies to
     "task.scores": ("relatedness",),
     "task.extra_examples": ("sentiment", "entailment"),
@@ -107,10 +108,10 @@ class HeadArguments:
         None, help="parsing: number of hidden units of the span scorer (default: 128)", at_least=1
     )
 
-    def given(self, *names: str) -> dict[str, Any]:
-        """Return the keys among `names` with a value other than None."""
-        found = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in found.items() if value is not None}
+    def of_words(self) -> dict[str, Any]:
+        """Return the keys of taggers and parsers that are set."""
+        found = {key: getattr(self, key) for key in OF_HEADS}
+        return {key: value for key, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)

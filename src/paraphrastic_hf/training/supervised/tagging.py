@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.config.recipe import names_file
-from paraphrastic_hf.corpora.load import find_source
 from paraphrastic_hf.corpora.readers.tagging import (
     TaggedSentence,
     cut,
@@ -26,18 +25,20 @@ from paraphrastic_hf.evaluation.measures.tagging import TagCounts, count_right
 from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.predictors.predict import Shuffle
 from paraphrastic_hf.predictors.tagger import predict_tags, tensors
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.sentences import Sentences
 from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
+from paraphrastic_hf.training.supervised.examples import Examples, official_splits
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
 
 HELD_OUT_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class WordExamples:
+class WordExamples(Examples):
     """The tagged sentences of a split.
 
     Attributes:
@@ -52,17 +53,9 @@ class WordExamples:
     tags: Ragged
     max_length: int
 
-    def __len__(self) -> int:
-        return len(self.gold)
-
     def labels_in(self, rows: np.ndarray) -> int:
         tags, mask = self.tags.padded(rows)
         return int(((mask == 1) & (tags != NO_LABEL)).sum())
-
-    def arranged(
-        self, order: np.ndarray, batch_size: int, random: np.random.Generator
-    ) -> np.ndarray:
-        return order
 
     def arrays(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         tags, mask = self.tags.padded(rows)
@@ -70,10 +63,7 @@ class WordExamples:
         return {**self.corpus.batch(rows, self.max_length), "labels": labels}
 
     def inputs(
-        self,
-        rows: np.ndarray,
-        device: torch.device,
-        shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
+        self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
         """Return the named inputs of the model. Words are never shuffled."""
         return tensors(self.arrays(rows), device)
@@ -82,14 +72,36 @@ class WordExamples:
 class WordTask:
     """Base of tasks on words. The sentences of `splits` have `words` and `tags`."""
 
+    measure: str
+    reported: tuple[str, ...]  # attributes of the counts to report, in percent or numbers
     recipe: SupervisedRecipe
     splits: dict[str, list[Any]]
     tags: list[str]
+
+    def counts(self, model: Any, examples: Any) -> list[Any]:
+        """Return the counts of each sentence, a dataclass of numbers."""
+        raise NotImplementedError
+
+    def share(self, counts: Any) -> tuple[int, int]:
+        """Return numerator and denominator of `measure` for one sentence."""
+        raise NotImplementedError
+
+    def scores(self, model: Any, examples: Any) -> tuple[dict[str, float], Resampled]:
+        each = self.counts(model, examples)
+        total = type(each[0])(*np.sum([astuple(of) for of in each], 0).tolist())
+        judged = Judged("", "", self.measure, *np.array([[self.share(of)] for of in each], float).T)
+        return {name: getattr(total, name) for name in self.reported}, judged
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
         for split in splits:
             for sentence in self.splits[split]:
                 yield from sentence.words
+
+    def head_settings(self) -> dict[str, Any]:
+        """Return the settings of a `WordsConfig` for the recipe's head."""
+        head = self.recipe.head
+        sizes = {"head_size": head.size, "head_dropout": head.dropout}
+        return {**sizes, "max_word_tokens": self.recipe.task.max_length, **head.of_words()}
 
     def tokenized(self, split: str, tokenizer: TextTokenizer) -> tuple[Sentences, Ragged]:
         """Return the words of a split, and the indices of their tags."""
@@ -103,6 +115,7 @@ class Tagging(WordTask):
     """Task of predicting a tag for every word (`task.kind: tagging`)."""
 
     measure = "accuracy"
+    reported = ("accuracy", "unknown_accuracy", "words", "unknown_words")
 
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         self.recipe = recipe
@@ -116,35 +129,14 @@ class Tagging(WordTask):
         return WordExamples(self.splits[split], *self.tokenized(split, tokenizer), longest)
 
     def new_model(self, encoder: dict[str, Any]) -> TaggerModel:
-        head = self.recipe.head
-        config = TaggerConfig.of(
-            encoder,
-            self.tags,
-            head_size=head.size,
-            head_dropout=head.dropout,
-            max_word_tokens=self.recipe.task.max_length,
-            **head.given("capital_feature", "word_layer"),
-        )
-        return TaggerModel(config)
+        return TaggerModel(TaggerConfig.of(encoder, self.tags, **self.head_settings()))
 
-    def scores(
-        self, model: TaggerModel, examples: WordExamples
-    ) -> tuple[dict[str, float], Resampled]:
-        """Return the accuracy in percent over all words, and over words not seen in training."""
-        found = predict_tags(model, examples.corpus)
-        each = [
-            count_right([tags], [sentence], self.known)
-            for tags, sentence in zip(found, examples.gold, strict=True)
-        ]
-        counts = TagCounts(*np.sum([astuple(of) for of in each], 0).tolist())
-        shares = np.array([[of.correct, of.words] for of in each], float)
-        judged = Judged("", "", "accuracy", *shares.T[:, None])
-        return {
-            "accuracy": counts.accuracy,
-            "unknown_accuracy": counts.unknown_accuracy,
-            "words": counts.words,
-            "unknown_words": counts.unknown_words,
-        }, judged
+    def counts(self, model: TaggerModel, examples: WordExamples) -> list[TagCounts]:
+        pairs = zip(predict_tags(model, examples.corpus), examples.gold, strict=True)
+        return [count_right([tags], [sentence], self.known) for tags, sentence in pairs]
+
+    def share(self, counts: TagCounts) -> tuple[int, int]:
+        return counts.correct, counts.words
 
 
 def read_splits(
@@ -156,17 +148,14 @@ def read_splits(
     Each gets the share `task.held_out` of the sentences.
     """
     task = recipe.task
-    chosen = task.dataset
-    name = chosen.title
-    configs = find_source(chosen.name).configs
-    official = configs.get(chosen.config or next(iter(configs), "")) or {}
+    chosen, official = task.dataset, official_splits(task.dataset)
     found = {}
     for split in (split for split in SPLITS if split in official):
         rows = open_dataset(chosen, split, data_root)
-        found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
+        found[split] = tagged_sentences(rows, f"{chosen.title} {split}", task.tags or "tags")
     if not found:
         raise DataError(
-            f"{name} has no tagged split. Set task.dataset to a corpus such as treebank"
+            f"{chosen.title} has no tagged split. Set task.dataset to a corpus such as treebank"
         )
     first = next(iter(found))
     made = [split for split in SPLITS if split == first or split not in found]

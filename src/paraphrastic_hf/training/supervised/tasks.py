@@ -6,8 +6,9 @@ A new kind implements `SupervisedTask` and is added to `TASKS`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.config.recipe import names_file
-from paraphrastic_hf.corpora.load import builder, find_source
+from paraphrastic_hf.corpora.load import builder
 from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.evaluation.measures.judged import Judged, Ranked, Resampled
 from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
@@ -25,35 +26,16 @@ from paraphrastic_hf.io.pairs import iterate_lines
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
-from paraphrastic_hf.predictors.predict import joined, padded_sides, predict_logits
+from paraphrastic_hf.predictors.predict import Shuffle, predict_logits, text_inputs
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.engine.paths import dataset_folder, open_dataset, resolve_path
+from paraphrastic_hf.training.supervised.examples import Examples, official_splits
 from paraphrastic_hf.training.supervised.parsing import Parsing
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.supervised.tagging import Tagging
 
 logger = logging.getLogger(__name__)
-
-Shuffle = Callable[[np.ndarray, np.ndarray], None]
-
-
-class Examples(Protocol):
-    """Interface of the tokenized rows of a split."""
-
-    def __len__(self) -> int: ...
-    def labels_in(self, rows: np.ndarray) -> int:
-        """Return the number of labels in some rows. The loss is averaged over labels."""
-
-    def arranged(
-        self, order: np.ndarray, batch_size: int, random: np.random.Generator
-    ) -> np.ndarray:
-        """Return the shuffled row indices `order` of an epoch, rearranged into batches."""
-
-    def inputs(
-        self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
-    ) -> dict[str, Tensor]:
-        """Return the inputs of the model by name, including `labels` for the loss."""
 
 
 class SupervisedTask(Protocol):
@@ -78,7 +60,7 @@ class SupervisedTask(Protocol):
 
 
 @dataclass(frozen=True)
-class TextExamples:
+class TextExamples(Examples):
     """Rows of one or two texts.
 
     Attributes:
@@ -91,25 +73,12 @@ class TextExamples:
     gold: np.ndarray
     max_length: int
 
-    def __len__(self) -> int:
-        return len(self.gold)
-
-    def labels_in(self, rows: np.ndarray) -> int:
-        return len(rows)
-
-    def arranged(
-        self, order: np.ndarray, batch_size: int, random: np.random.Generator
-    ) -> np.ndarray:
-        return order
-
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
-        sides = padded_sides(self.sides, rows, self.max_length)
-        if shuffle is not None:
-            for side in sides:
-                shuffle(side["input_ids"], side["attention_mask"])
-        return {**joined(sides, device), "labels": torch.from_numpy(self.gold[rows]).to(device)}
+        labels = torch.from_numpy(self.gold[rows]).to(device)
+        inputs = text_inputs(self.sides, rows, self.max_length, device, shuffle)
+        return {**inputs, "labels": labels}
 
 
 class _TextTask:
@@ -123,15 +92,13 @@ class _TextTask:
         folder = dataset_folder(chosen, data_root)
         corpus = builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
         self.features = corpus.info.features
-        known = find_source(chosen.name).configs.get(corpus.config.name) or {}
-        for name in (*self.columns, self.gold):
-            if name not in self.features:
-                raise RecipeError(
-                    f"task.kind {recipe.task.kind} requires the columns "
-                    f"{', '.join((*self.columns, self.gold))}, but {self.name} has "
-                    f"{', '.join(self.features)}. Change task.kind or task.dataset"
-                )
-        missing = [split for split in SPLITS if split not in known]
+        if not {*self.columns, self.gold} <= {*self.features}:
+            raise RecipeError(
+                f"task.kind {recipe.task.kind} requires the columns "
+                f"{', '.join((*self.columns, self.gold))}, but {self.name} has "
+                f"{', '.join(self.features)}. Change task.kind or task.dataset"
+            )
+        missing = [split for split in SPLITS if split not in official_splits(chosen)]
         if missing:
             raise DataError(f"{self.name} has no {' or '.join(missing)} split. Change task.dataset")
         self.tables = {
@@ -145,16 +112,12 @@ class _TextTask:
         raise NotImplementedError
 
     def _read(self, rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
-        table: dict[str, list[Any]] = {name: [] for name in (*self.columns, self.gold)}
-        for row in rows:
-            for name, values in table.items():
-                values.append(row[name])
-        return table
+        table = list(rows)
+        return {name: [row[name] for row in table] for name in (*self.columns, self.gold)}
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        for split in splits:
-            for name in self.columns:
-                yield from self.tables[split][name]
+        for split, name in product(splits, self.columns):
+            yield from self.tables[split][name]
 
     def examples(self, split: str, tokenizer: TextTokenizer) -> TextExamples:
         table = self.tables[split]
@@ -236,15 +199,6 @@ class SentenceClasses(_TextTask):
     columns: tuple[str, ...] = ("text",)
     gold = "label"
 
-    def new_model(self, encoder: dict[str, Any]) -> ClassifierModel:
-        names = self.features["label"].names
-        labels = {
-            "id2label": dict(enumerate(names)),
-            "label2id": {n: i for i, n in enumerate(names)},
-        }
-        pairs = len(self.columns) == 2
-        return ClassifierModel(ClassifierConfig(**self._head(encoder), **labels, pairs=pairs))
-
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         super().__init__(recipe, data_root)
         if recipe.task.extra_examples is not None:
@@ -253,6 +207,13 @@ class SentenceClasses(_TextTask):
             for name, values in self.tables["train"].items():
                 values += [row[name] for row in rows]
             logger.info("Added %s of %s", counted(len(rows), "training example"), path)
+
+    def new_model(self, encoder: dict[str, Any]) -> ClassifierModel:
+        names = self.features["label"].names
+        labels = {"id2label": dict(enumerate(names))}
+        labels["label2id"] = {name: number for number, name in enumerate(names)}
+        pairs = len(self.columns) == 2
+        return ClassifierModel(ClassifierConfig(**self._head(encoder), **labels, pairs=pairs))
 
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
         names = self.features["label"].names

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from accelerate import Accelerator
-from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoTokenizer
 
 from paraphrastic_hf.config.recipe import names_file
@@ -17,7 +15,7 @@ from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import MOST_TOKENS, GenerationOptions
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
-from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
+from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.data.corpus import build_corpus, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.data.sources import (
@@ -31,12 +29,13 @@ from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.seq2seq.job import (
+    POSITIONS,
     Seq2SeqRun,
     check_written,
     stock_model,
+    with_config,
     written_side,
 )
-from paraphrastic_hf.training.translation.objective import TranslationObjective
 from paraphrastic_hf.training.translation.recipe import BLEU, TranslationRecipe
 
 logger = logging.getLogger(__name__)
@@ -95,11 +94,6 @@ class Translation(Seq2SeqRun):
         end = self.tokenizer.special.end[0]
         return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))
 
-    def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
-        return TranslationObjective(
-            self.recipe, self.corpus.sentences, self.kept, self.start, accelerator
-        )
-
     def score(self, model: Any) -> Evaluation:
         """Return minus the held-out cross-entropy in nats per token, or the held-out BLEU."""
         if self.recipe.run.development != BLEU:
@@ -128,19 +122,17 @@ def model_of_size(recipe: TranslationRecipe, tokens: int, end: int) -> tuple[Any
         if not given.tie:
             raise RecipeError("model.tie must be true with model.kind marian, got false")
         return stock_model(given, tokens, end)
-    try:
-        return GatedConvModel, GatedConvConfig(
-            vocab_size=tokens,
-            hidden_size=given.hidden_size,
-            embedding_size=given.embedding_size or given.hidden_size,
-            encoder_layers=given.encoder_layers,
-            decoder_layers=given.decoder_layers,
-            kernel_width=given.kernel_width or 3,
-            dropout=given.dropout,
-            max_position_embeddings=given.positions,
-            tie_word_embeddings=given.tie,
-            eos_token_id=end,
-            decoder_start_token_id=end,
-        )
-    except StrictDataclassError as error:
-        raise RecipeError(f"model: {error.__cause__ or error}") from error
+    return with_config(
+        GatedConvModel,
+        vocab_size=tokens,
+        hidden_size=given.hidden_size,
+        embedding_size=given.embedding_size or given.hidden_size,
+        encoder_layers=given.encoder_layers or given.decoder_layers,
+        decoder_layers=given.decoder_layers,
+        kernel_width=given.kernel_width or 3,
+        dropout=given.dropout,
+        max_position_embeddings=given.positions or POSITIONS,
+        tie_word_embeddings=given.tie,
+        eos_token_id=end,
+        decoder_start_token_id=end,
+    )

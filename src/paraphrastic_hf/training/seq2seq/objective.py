@@ -1,7 +1,9 @@
-"""Translation objective: label-smoothed cross-entropy of the target (thesis, 7.3)."""
+"""Label-smoothed cross-entropy of predicted tokens (thesis, 7.3)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,16 +12,57 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import batches_by_length
+from paraphrastic_hf.training.data.batching import Step, batches_by_length
+from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.loop import Losses
-from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
-from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective, TokenBatch
-from paraphrastic_hf.training.translation.recipe import TranslationRecipe
+from paraphrastic_hf.training.engine.recipe import SmoothedArguments
 
 SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out pairs
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """A batch of examples.
+
+    Attributes:
+        own: Indices of this process's examples, (examples,).
+        weight: Factor of the mean loss of these examples: their share of the step's predicted
+            tokens, times the number of processes.
+    """
+
+    own: np.ndarray
+    weight: float
+
+
+class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
+    """Base of objectives that predict tokens, with label smoothing."""
+
+    def predicted(self, examples: np.ndarray) -> int:
+        """Return the number of tokens to predict in some examples, given by index."""
+        raise NotImplementedError
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        (chosen,) = self.next_steps(epoch, position)
+        of_step = sum(map(self.predicted, chosen))
+        batches = []
+        for batch in chosen:
+            share = self.share(batch)
+            of_share = self.predicted(share.examples[: share.size])
+            weight = of_share * self.accelerator.num_processes / of_step
+            batches.append(TokenBatch(share.examples, weight))
+        yield Step(batches, sum(map(len, chosen)))
+
+    def smoothed(self, logits: Tensor, targets: Tensor, weight: float) -> Losses:
+        """Return the cross-entropy of logits, (tokens, vocab), as two terms with smoothing."""
+        right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
+        parts: dict[str, Tensor] = {"cross_entropy": right * weight}
+        if everyone is not None:
+            parts["smoothing"] = everyone * weight
+        return Losses.of(parts)
 
 
 class TranslationObjective(CrossEntropyObjective):
@@ -34,7 +77,7 @@ class TranslationObjective(CrossEntropyObjective):
 
     def __init__(
         self,
-        recipe: TranslationRecipe | ParaphraseRecipe,
+        recipe: Any,
         sentences: Ragged,
         sides: np.ndarray,
         start: int,
