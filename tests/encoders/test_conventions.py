@@ -69,9 +69,6 @@ EVALUATORS: dict[str, Callable[[], Any]] = {
     "similarity of bytes": lambda: EmbeddingSimilarityEvaluator(
         SENTENCES, SENTENCES[::-1], SCORES, precision="int8", truncate_dim=128
     ),
-    "similarity of bits": lambda: EmbeddingSimilarityEvaluator(
-        SENTENCES, SENTENCES[::-1], SCORES, precision="binary"
-    ),
     "classes": lambda: BinaryClassificationEvaluator(
         SENTENCES * 2, SENTENCES + SENTENCES[::-1], [1] * len(SENTENCES) + [0] * len(SENTENCES)
     ),

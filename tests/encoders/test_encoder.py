@@ -6,7 +6,6 @@ import json
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -86,14 +85,18 @@ def test_vectors_are_means_of_table_rows(compiled: bool, directory: Path) -> Non
     assert encoder.dimension == 8
 
 
-def test_loading_the_model_keeps_the_vectors(compiled: bool, directory: Path) -> None:
+def test_loading_saving_and_pickling_keep_the_vectors(
+    compiled: bool, directory: Path, tmp_path: Path
+) -> None:
     encoder = SentenceEncoder.from_pretrained(directory)
-    before, dimension = encoder.encode(TEXTS), encoder.dimension
+    expected = encoder.encode(TEXTS)
+    again = pickle.loads(pickle.dumps(encoder))
+    again.save_pretrained(tmp_path / "again")
     assert isinstance(encoder.model, AveragingModel)
-    np.testing.assert_array_equal(encoder.encode(TEXTS), before)
-    assert encoder.dimension == dimension
-    again = SentenceEncoder(encoder.model, encoder.tokenizer)
-    np.testing.assert_array_equal(again.encode(TEXTS), before)
+    read = SentenceEncoder.from_pretrained(tmp_path / "again")
+    for each in (encoder, again, read, SentenceEncoder(encoder.model, encoder.tokenizer)):
+        np.testing.assert_array_equal(each.encode(TEXTS), expected)
+        assert each.dimension == 8
 
 
 def test_training_the_model_changes_the_vectors_at_once(compiled: bool, directory: Path) -> None:
@@ -147,7 +150,7 @@ def test_stored_rows_of_another_dtype_are_read_as_float32(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-@pytest.mark.parametrize("damage", ["nan", "inf", "inf -inf"])
+@pytest.mark.parametrize("damage", ["nan", "inf -inf"])
 def test_rows_that_are_not_finite_are_named(
     damage: str, dtype: torch.dtype, compiled: bool, directory: Path
 ) -> None:
@@ -160,15 +163,15 @@ def test_rows_that_are_not_finite_are_named(
 
 
 def test_a_table_of_another_size_is_a_model_error(compiled: bool, directory: Path) -> None:
-    table = table_in(directory)
+    table, path = table_in(directory), directory / "config.json"
+    config = json.loads(path.read_text())
     for wrong in (table[:-1], table[:, :-1], table.flatten(), torch.cat([table, table])):
         write_table(directory, wrong)
         with pytest.raises(ModelError):
             SentenceEncoder.from_pretrained(directory)
-    config = json.loads((directory / "config.json").read_text())
-    (directory / "config.json").write_text(json.dumps(config | {"vocab_size": len(table) - 1}))
     write_table(directory, table[:-1])
-    with pytest.raises(ModelError):
+    path.write_text(json.dumps(config | {"vocab_size": len(table) - 1}))
+    with pytest.raises(ModelError):  # the tokenizer has more entries
         SentenceEncoder.from_pretrained(directory)
 
 
@@ -193,54 +196,18 @@ def test_options_work_equally_with_and_without_the_compiled_module(
         SentenceEncoder.from_pretrained(directory, num_threads=-2)
 
 
-def test_an_encoder_without_its_model_is_saved_and_pickled(
-    compiled: bool, directory: Path, tmp_path: Path
-) -> None:
-    encoder = SentenceEncoder.from_pretrained(directory)
-    expected = encoder.encode(TEXTS)
-    again = pickle.loads(pickle.dumps(encoder))
-    np.testing.assert_array_equal(again.encode(TEXTS), expected)
-    again.save_pretrained(tmp_path / "again")
-    read = SentenceEncoder.from_pretrained(tmp_path / "again")
-    np.testing.assert_array_equal(read.encode(TEXTS), expected)
-
-
-def test_threads_share_one_encoder(compiled: bool, directory: Path) -> None:
-    encoder = SentenceEncoder.from_pretrained(directory)
-    expected = encoder.encode(TEXTS)
-    with ThreadPoolExecutor(8) as pool:
-        jobs = [pool.submit(encoder.encode, TEXTS) for _ in range(16)]
-        pool.submit(lambda: encoder.model).result()
-        jobs += [pool.submit(encoder.encode, TEXTS) for _ in range(16)]
-        for job in jobs:
-            np.testing.assert_allclose(job.result(), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [None, 3, b"bytes", ["a"]])
-def test_an_item_that_is_not_a_string_is_named(
-    wrong: object, compiled: bool, directory: Path
-) -> None:
-    encoder = SentenceEncoder.from_pretrained(directory)
-    with pytest.raises(TypeError):
-        encoder.encode([*["a"] * 300, wrong, *["b"] * 300])  # type: ignore[list-item]
-
-
-def test_a_norm_power_changes_lengths_only(
-    model: AveragingModel, subword: SubwordTokenizer
-) -> None:
+def test_a_norm_power_changes_lengths_only(subword: SubwordTokenizer) -> None:
     torch.manual_seed(0)
     config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
-    encoder = SentenceEncoder(AveragingModel(config), subword)
-    before = encoder.model.get_input_embeddings().weight.detach().numpy().copy()
-    for kind in (encoder, SentenceEncoder(AveragingModel(config).half(), subword)):
-        kind.model.get_input_embeddings().weight.data.copy_(torch.from_numpy(before))
-        after = kind.with_norm_power(0.5).model.get_input_embeddings().weight.detach().numpy()
+    for model, tolerance in ((AveragingModel(config), 1e-6), (AveragingModel(config).half(), 1e-3)):
+        before = model.embedding.weight.detach().float().numpy().copy()
+        even = SentenceEncoder(model, subword).with_norm_power(0.5)
         norms = np.linalg.norm(before, axis=1, keepdims=True)
         expected = before / np.sqrt(np.where(norms > 0, norms, 1))
-        np.testing.assert_allclose(after, expected, atol=1e-3 if kind is not encoder else 1e-6)
-    np.testing.assert_array_equal(encoder.model.get_input_embeddings().weight.detach(), before)
+        np.testing.assert_allclose(even.table(), expected, atol=tolerance)
+        np.testing.assert_array_equal(model.embedding.weight.detach().float(), before)
     with pytest.raises(ValueError, match="nan"):
-        encoder.with_norm_power(float("nan"))
+        even.with_norm_power(float("nan"))
 
 
 def test_short_numbers_are_stored_in_half_the_memory(directory: Path) -> None:

@@ -119,9 +119,8 @@ def test_the_quantized_graph_rounds_as_little_as_the_table(
     np.testing.assert_allclose(vectors, rounded.encode(TEXTS), atol=ATOL)
 
 
-def test_sentence_transformers_gives_the_same_vectors(
-    encoder: SentenceEncoder, tmp_path: Path
-) -> None:
+def test_sentence_transformers_gives_the_same_vectors(word: WordTokenizer, tmp_path: Path) -> None:
+    encoder = encoder_of(word)
     export(encoder, "sentence-transformers", tmp_path / "copy")
     stock = SentenceTransformer(str(tmp_path / "copy"), device="cpu")
     np.testing.assert_allclose(stock.encode(TEXTS), encoder.encode(TEXTS), atol=ATOL)

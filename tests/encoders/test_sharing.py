@@ -149,9 +149,9 @@ def test_items_replaced_by_another_thread_are_safe(word: WordTokenizer) -> None:
         thread.join()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("wrong", [None, 3, b"bytes", 1.5, ["a"], np.str_])
-@pytest.mark.parametrize("position", [0, 3, 4, 8, 17, 39])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("wrong", [None, b"bytes", ["a"], np.str_])
+@pytest.mark.parametrize("position", [0, 8, 39])
 def test_an_item_that_is_not_a_string_is_named(
     position: int, wrong: object, threads: int, word: WordTokenizer
 ) -> None:
@@ -189,14 +189,10 @@ def test_an_error_in_one_thread_stops_the_others(
 
 ORDER = list(range(len(SENTENCES)))[::-1]
 CONTAINERS: dict[str, Callable[[], object]] = {
-    "list": lambda: SENTENCES,
-    "tuple": lambda: tuple(SENTENCES),
     "user list": lambda: UserList(SENTENCES),
     "generator": lambda: (text for text in SENTENCES),
-    "keys": lambda: dict.fromkeys(SENTENCES).keys(),
     "numpy objects": lambda: np.array(SENTENCES, object),
     "numpy strings": lambda: np.array(SENTENCES),
-    "series": lambda: pytest.importorskip("pandas").Series(SENTENCES),
     "series in another order": lambda: pytest.importorskip("pandas").Series(SENTENCES, ORDER),
     "column": lambda: pytest.importorskip("datasets").Dataset.from_dict({"t": SENTENCES})["t"],
 }

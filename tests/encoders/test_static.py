@@ -221,9 +221,7 @@ def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length(
     assert not encoder.encode(texts[:5], table).any()
 
 
-@pytest.mark.parametrize(
-    "texts", [[""], ["", "\0", " \t"], [""] * 1_000_000, ["the cat"] + [""] * 5000]
-)
+@pytest.mark.parametrize("texts", [["", "\0", " \t"], ["the cat"] + [""] * 5000])
 def test_empty_lines_are_zeros(texts: list[str], subword: SubwordTokenizer) -> None:
     vectors = StaticEncoder(subword, num_threads=2).encode(texts, random_table(subword))
     assert vectors.shape == (len(texts), 5)
@@ -247,21 +245,10 @@ def test_a_line_of_a_million_characters(subword: SubwordTokenizer, word: WordTok
         np.testing.assert_allclose(vectors, expected, rtol=0, atol=2e-5)
 
 
-@pytest.mark.parametrize("times", [300, 1000, 100_000])
-def test_the_mean_of_one_word_repeated_is_its_row(times: int, word: WordTokenizer) -> None:
-    table = random_table(word, dimension=64)
+@pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
+def test_the_mean_of_one_word_repeated_is_its_row(scale: float, word: WordTokenizer) -> None:
+    table = np.float32(scale) * random_table(word, dimension=64)
     row = table[word.encode_batch(["the"])[0][0]]
-    vector = StaticEncoder(word).encode(["the " * times], table)[0]
-    np.testing.assert_allclose(vector, row, rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("scale", [1e-30, 1e30, 1e-42])
-def test_very_small_and_very_large_rows_are_averaged(
-    scale: float, subword: SubwordTokenizer
-) -> None:
-    table = np.full((subword.vocab_size, 4), scale, np.float32)
-    vector = StaticEncoder(subword).encode(
-        ["the cat and the rain"], table, normalize_embeddings=True
-    )
-    # subnormal numbers have about three digits at 1e-42
-    np.testing.assert_allclose(vector[0], [0.5] * 4, rtol=1e-3)
+    vectors = StaticEncoder(word).encode(["the " * times for times in (1, 300, 100_000)], table)
+    for vector in vectors:
+        np.testing.assert_allclose(vector, row, rtol=1e-6, atol=1e-6 * scale)

@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.encoders import means
+from paraphrastic_hf.encoders.means import mean_rows
 from paraphrastic_hf.encoders.static import engine as static
 from paraphrastic_hf.encoders.static.engine import StaticEncoder
 from paraphrastic_hf.encoders.static.table import Table, rounding_error
 from paraphrastic_hf.encoders.storage.packing import packed, shortened, unpacked, width
 from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import SENTENCES
 
@@ -174,3 +177,25 @@ def test_a_row_too_short_for_its_scale_is_refused(columns: int, kind: type) -> N
     words = static.WordTable(lowercase=True)
     with pytest.raises(ValueError, match=r"wide|column"):
         words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
+
+
+def by_hand(table: np.ndarray, texts: list[list[int]]) -> np.ndarray:
+    wide = table.astype(np.float64)
+    return np.array([wide[ids].sum(0) / max(1, len(ids)) for ids in texts])
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8", "int4"])
+@pytest.mark.parametrize("most", [16_384, 1, 5])
+def test_means_do_not_depend_on_the_block_size(
+    most: int, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(means, "TOKENS_AT_A_TIME", most)
+    random = np.random.default_rng(1)
+    table = packed(random.standard_normal((20, 6)).astype(np.float32), precision)
+    texts = [random.integers(0, 20, n).tolist() for n in (0, 3, 0, 0, 11, 1, 2, 0, 30, 1, 0)]
+    found = mean_rows(Table(table), Ragged.from_lists(texts))
+    assert found.dtype == np.float32
+    assert mean_rows(Table(table), Ragged.from_lists([])).shape == (0, 6)
+    assert mean_rows(Table(table), Ragged.from_lists([[], []])).tolist() == [[0] * 6] * 2
+    # a piece is summed in float64, and up to 30 pieces in float32
+    np.testing.assert_allclose(found, by_hand(unpacked(table), texts), rtol=1e-5, atol=1e-6)

@@ -41,21 +41,5 @@ def test_results_equal_the_golden_file(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("found", "place"),
-    [
-        ({"a": [1.0, 2.1], "b": 3}, "['a'][1]"),
-        ({"a": [1.0], "b": 3}, "['a'][1]"),
-        ({"a": [1.0, float("nan")], "b": 3}, "['a'][1]"),
-        ({"a": [1.0, 2.0], "b": 4}, "['b']"),
-        ({"a": [1.0, 2.0]}, "['b']"),
-        ({"a": [1.0, 2.0], "b": 3, "c": None}, "['c']"),
-    ],
-)
-def test_differences_are_named(found: Any, place: str) -> None:
-    (parted,) = differences(found, {"a": [1.0, 2.0], "b": 3}, 0.01)
-    assert parted.startswith(place + ":")
-
-
 def test_every_golden_file_is_made() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == set(FILES)

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -92,17 +91,14 @@ def test_a_member_outside_is_refused(member: str, name: str, box: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 def test_an_absolute_member_stays_in_the_folder(name: str, box: Path, tmp_path: Path) -> None:
-
     archive = pack(box / name, {str(tmp_path / "outside.txt"): b"bad"})
     with suppress(DataError):
         unpack(archive, box / "out")
 
 
-@pytest.mark.parametrize("target", ["../../outside.txt", "good.txt", "/", ".."])
+@pytest.mark.parametrize("target", ["../../outside.txt", "good.txt", "/"])
 @pytest.mark.parametrize(
-    "kind",
-    [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE],
-    ids=["symlink", "hardlink", "fifo", "character device", "block device"],
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE], ids=["symlink", "link", "fifo"]
 )
 def test_a_link_or_device_in_a_tar_is_refused(target: str, kind: bytes, box: Path) -> None:
     with tarfile.open(box / "a.tar.gz", "w:gz") as packed:
@@ -122,38 +118,23 @@ def test_a_link_in_a_zip_becomes_a_file(box: Path) -> None:
     assert not (unpack(box / "a.zip", box / "out") / "bad").is_symlink()
 
 
-@pytest.mark.parametrize(
-    ("name", "damage"),
-    sorted(
-        set(product(NAMES, ["empty", "cut", "a tenth gone", "changed", "a web page"]))
-        - {("a.tar", "changed")}
-    ),  # tar has no checksum of its content
-)
-def test_a_damaged_archive_is_refused(damage: str, name: str, box: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damaged_archive_is_refused(name: str, box: Path) -> None:
     archive = pack(box / name, {f"{number}.bin": NOISE.randbytes(30_000) for number in range(5)})
-    data = bytearray(archive.read_bytes())
-    if damage == "changed":
-        data[9000:9100] = bytes(byte ^ 0xFF for byte in data[9000:9100])
-    size = {"empty": 0, "cut": len(data) // 3, "a tenth gone": len(data) * 9 // 10}.get(damage)
-    archive.write_bytes(b"<html>gone</html>\n" * 100 if damage == "a web page" else data[:size])
-    refused(archive)
+    data = archive.read_bytes()
+    changed = bytearray(data)
+    changed[9000:9100] = bytes(byte ^ 0xFF for byte in data[9000:9100])
+    page = b"<html>gone</html>\n" * 100
+    for damaged in (b"", data[: len(data) // 3], data[: len(data) * 9 // 10], changed, page):
+        archive.write_bytes(damaged)
+        if name != "a.tar" or damaged is not changed:  # tar has no checksum of its content
+            refused(archive)
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 def test_a_name_that_is_file_and_folder_is_refused(name: str, box: Path) -> None:
     refused(pack(box / name, {"a": b"file", "a/b": b"inside"}))
     gc.collect()  # open files cause a warning, which is an error in tests
-
-
-@pytest.mark.parametrize("flag", ["encrypted", "unknown method"])
-def test_a_zip_member_that_cannot_be_read_is_refused(flag: str, box: Path) -> None:
-    """A member has two headers, with flags at bytes 6 and 8 and the method at 8 and 10."""
-    data = bytearray(pack(box / "a.zip", {"a.txt": b"text"}).read_bytes())
-    central = data.index(b"PK\x01\x02")
-    for place in (6, central + 8) if flag == "encrypted" else (8, central + 10):
-        data[place] = 1 if flag == "encrypted" else 99
-    (box / "a.zip").write_bytes(data)
-    refused(box / "a.zip")
 
 
 def test_a_full_disk_is_not_called_damage(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:

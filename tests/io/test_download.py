@@ -88,11 +88,12 @@ def test_a_wrong_checksum_is_refused(server: Server, tmp_path: Path) -> None:
     assert fetch(wanted, tmp_path).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.zip", "a.gz", "a.tgz", "a.xz", "a.bz2"])
-def test_web_pages_and_empty_files_are_refused(name: str, server: Server, tmp_path: Path) -> None:
-    for wrong in (PAGE, b""):
-        server.serve(name, wrong)
-        refused(remote(server, name), tmp_path, name)
+@pytest.mark.parametrize("wrong", [PAGE, b""])
+def test_web_pages_and_empty_files_are_refused(
+    wrong: bytes, server: Server, tmp_path: Path
+) -> None:
+    server.serve("a.gz", wrong)
+    refused(remote(server, "a.gz"), tmp_path, "a.gz")
 
 
 @pytest.mark.parametrize("has_ranges", [True, False])
@@ -118,14 +119,16 @@ def test_server_errors_are_retried(statuses: list[int], server: Server, tmp_path
     ("status", "cuts", "tries"), [(404, [], 1), (500, [], TRIES), (200, [0] * 100, TRIES)]
 )
 def test_persistent_errors_are_reported(
-    status: int, cuts: list[int], tries: int, server: Server, tmp_path: Path
+    status: int,
+    cuts: list[int],
+    tries: int,
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = server.serve("a.txt", CONTENT, statuses=[status] * 10, cuts=cuts)
     refused(remote(server), tmp_path, "" if status == 200 else str(status))
     assert len(file.requests) == tries or cuts  # huggingface_hub resumes by itself
-
-
-def test_an_unreachable_server_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with serving() as gone:
         pass
@@ -176,7 +179,6 @@ def test_an_unverified_file_is_compared_with_the_first_one(
 
 
 def test_an_archive_is_verified_by_its_members(server: Server, tmp_path: Path) -> None:
-
     members = {"**/*.txt": (hashlib.sha256(b"one\ntwo\n").hexdigest(), 8)}
     wanted = remote(server, "a.zip", members=members)
     for wrong in (zipped(b=b"TWO\n", a=b"one\n"), zipped(a=b"one\n"), zipped()):
@@ -210,17 +212,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.mark.parametrize(
-    "fault",
+    ("matches", "kind", "times"),
     [
-        Fault("^GET .*safetensors", "500", TRIES - 1),
-        Fault("^GET .*safetensors", "stall", 2),
-        Fault("^GET .*safetensors", "cut", 2),
-        Fault("^GET /api/models/.*/revision", "500", TRIES - 1),
-        Fault("^GET /api/models/.*/tree", "500", TRIES - 1),
+        *(("safetensors", kind, 2) for kind in ("stall", "cut")),
+        *((name, "500", TRIES - 1) for name in ("safetensors", "models/.*/revision", "/tree")),
     ],
-    ids=lambda fault: f"{fault.kind} {fault.matches}",
 )
-def test_temporary_failures_are_retried(fault: Fault, hub: Hub) -> None:
+def test_temporary_failures_are_retried(matches: str, kind: str, times: int, hub: Hub) -> None:
+    fault = Fault(f"^GET .*{matches}", kind, times)
     hub.faults = [fault]
     folder = snapshot("me/model")
     assert fault.times == 0
@@ -228,18 +227,10 @@ def test_temporary_failures_are_retried(fault: Fault, hub: Hub) -> None:
     assert {name: path.read_bytes() for name, path in found.items()} == FILES
 
 
-@pytest.mark.parametrize("kind", ["500", "429", "cut", "reset"])
-@pytest.mark.parametrize("matches", ["^GET .*safetensors", "^GET /api/models/.*/tree"])
+@pytest.mark.parametrize(
+    ("matches", "kind"), [("safetensors", "500"), ("/tree", "429"), ("safetensors", "cut")]
+)
 def test_persistent_failures_are_one_error(matches: str, kind: str, hub: Hub) -> None:
-    hub.faults = [Fault(matches, kind, 10**6)]
+    hub.faults = [Fault(f"^GET .*{matches}", kind, 10**6)]
     with pytest.raises(ModelError):
         local_directory("me/model")
-
-
-def test_an_unreachable_hub_is_not_retried(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(ModelError):
-        local_directory("me/model")
-    assert pauses == []

@@ -5,7 +5,6 @@ import codecs
 import gzip
 import io
 import lzma
-import math
 import tempfile
 import zipfile
 from collections.abc import Callable, Generator
@@ -119,13 +118,10 @@ def test_without_line_feeds_carriage_returns_end_lines(
         assert found == ["one", "", "three"]
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz"])
-@pytest.mark.parametrize("cut", [1, 200], ids=["the last byte", "200 bytes"])
-def test_a_packed_file_cut_short_names_the_last_good_line(
-    cut: int, suffix: str, tmp_path: Path
-) -> None:
-    path = written(tmp_path / f"a.txt{suffix}", "".join(f"line {i * i}\n" for i in range(3000)))
-    path.write_bytes(path.read_bytes()[:-cut])
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.xz"])
+def test_a_packed_file_cut_short_names_the_last_good_line(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / name, "".join(f"line {i * i}\n" for i in range(3000)))
+    path.write_bytes(path.read_bytes()[:-200])
     seen = []
     with pytest.raises(DataError) as error:  # noqa: PT012
         for number, line in text_lines(path):
@@ -134,17 +130,15 @@ def test_a_packed_file_cut_short_names_the_last_good_line(
     assert f"line {len(seen)}:" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
-def test_missing_and_wrongly_packed_files_are_named(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.xz", "a.txt.bz2"])
+def test_missing_and_wrongly_packed_files_are_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    with pytest.raises(DataError):
-        list(text_lines(path))
-    for content in (b"plain text\n", b"\x1f\x8b", b"\xfd7zXZ\0") if path.suffix != ".txt" else ():
-        path.write_bytes(content)
-        with pytest.raises(DataError):
-            list(text_lines(path))
-    with pytest.raises(DataError):
-        list(text_lines(tmp_path))
+    for content in (None, b"plain text\n", b"\x1f\x8b", b"\xfd7zXZ\0"):
+        if content is not None:
+            path.write_bytes(content)
+        for read in (path, tmp_path):
+            with pytest.raises(DataError):
+                list(text_lines(read))
 
 
 @pytest.mark.parametrize(
@@ -163,17 +157,19 @@ def test_rows_of_a_table_by_hand(
     assert list(table_rows(written(tmp_path / "a.tsv", content), 2, **options)) == expected
 
 
-@pytest.mark.parametrize("first", ["1\tb", ""], ids=["a row", "an empty line"])
-def test_another_header_is_refused(first: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "a.tsv", f"{first}\n2\tc\n")
-    with pytest.raises(DataError, match=r"a\.tsv:1 .*'id'"):
-        list(table_rows(path, 2, header="id"))
-
-
-@pytest.mark.parametrize("row", ["d\te", "word " * 10_000], ids=["short", "long"])
-def test_a_row_with_too_few_columns_is_refused_briefly(row: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a\.tsv:3 ") as error:
-        list(table_rows(written(tmp_path / "a.tsv", f"a\tb\tc\n\n{row}\n"), 3))
+@pytest.mark.parametrize(
+    ("content", "options", "named"),
+    [
+        ("a\tb\tc\n\nd\te\n", {}, r"a\.tsv:3 "),
+        ("a\tb\tc\n\n" + "word " * 10_000, {}, r"a\.tsv:3 "),
+        *((f"{first}\n2\tc\n", {"header": "id"}, r"a\.tsv:1 .*'id'") for first in ("1\tb", "")),
+    ],
+)
+def test_short_rows_and_other_headers_are_refused_briefly(
+    content: str, options: dict[str, str], named: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=named) as error:
+        list(table_rows(written(tmp_path / "a.tsv", content), 3, **options))
     assert len(str(error.value)) < 400
 
 
@@ -188,32 +184,20 @@ def test_aligned_files_are_read_side_by_side(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("longer", "shorter"), [("a.en", "a.de"), ("a.de", "a.en")])
-@pytest.mark.parametrize("short", ["1\n2\n", ""], ids=["two lines", "none"])
-def test_the_shorter_aligned_file_is_named(
-    short: str, longer: str, shorter: str, tmp_path: Path
-) -> None:
+def test_the_shorter_aligned_file_is_named(longer: str, shorter: str, tmp_path: Path) -> None:
     written(tmp_path / longer, "1\n2\n3\n")
-    written(tmp_path / shorter, short)
-    with pytest.raises(DataError, match=rf"{shorter} .*{longer}"):
-        list(aligned_lines(tmp_path / "a.en", tmp_path / "a.de"))
+    for short in ("1\n2\n", ""):
+        written(tmp_path / shorter, short)
+        with pytest.raises(DataError, match=rf"{shorter} .*{longer}"):
+            list(aligned_lines(tmp_path / "a.en", tmp_path / "a.de"))
 
 
-@pytest.mark.parametrize("limits", [{"low": 0, "high": 5}, {"low": 0}, {}])
-@pytest.mark.parametrize(
-    "text", ["0", " 2.5 ", "1e0", "-0", "5.001", "-0.001", "nan", "inf", "1e999", "", "2,5", "1 2"]
-)
-def test_a_number_is_read_if_it_is_finite_and_within_the_range(
-    text: str, limits: dict[str, float]
-) -> None:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if limits.get("low", -math.inf) <= value <= limits.get("high", math.inf) and value < math.inf:
-        assert number_in(text, "a.txt:1", **limits) == value
-    else:
+def test_a_number_is_read_if_it_is_finite_and_within_the_range() -> None:
+    for text in ("0", " 2.5 ", "1e0", "-0"):
+        assert number_in(text, "a.txt:1", low=0, high=5) == float(text)
+    for text in ("5.001", "-0.001", "nan", "inf", "1e999", "", "2,5", "1 2"):
         with pytest.raises(DataError, match=rf"^a\.txt:7 .*'{text}'"):
-            number_in(text, "a.txt:7", **limits)
+            number_in(text, "a.txt:7", low=0, high=5)
 
 
 @pytest.mark.parametrize(
@@ -260,10 +244,7 @@ OTHER_KINDS = {
     "XML": b"\xef\xbb\xbf<?xml version='1.0'?>",
     "TMX": b"<tmx version='1'>\n",
     "document type": b"<!DOCTYPE mteval SYSTEM 'mteval.dtd'>",
-    "SGML source": b'<srcset setid="newstest" srclang="any">\n',
-    "WMT": b'<dataset id="wmt22">\n',
-    "SGML references": b"<refset>",
-    "SGML systems": b"<TSTSET>",
+    "SGML": b'<srcset setid="newstest" srclang="any">\n',
     "SGML document": b'<DOC docid="1">\n<seg id="1">A.</seg>',
 }
 
@@ -281,9 +262,6 @@ def test_lines_packed_by_bzip2_are_read(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt.bz2"
     path.write_bytes(bz2.compress(b"a cat\na dog\n"))
     assert list(read_blocks(str(path))) == [["a cat", "a dog"]]
-    path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(DataError):
-        list(read_blocks(str(path)))
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,3 @@ def test_foreign_text_is_shown_literally(text: str) -> None:
         assert found.removeprefix("so: ") == wanted
     assert len(blocks) == 5
     assert shown[-1].content.rstrip("\n") == text
-
-
-def test_cells_are_escaped_once() -> None:
-    (row,) = markdown_table(["t"], [[literal("a|b*")]])[2:]
-    assert row == markdown_table(["t"], [["a|b*"]])[2]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,21 +48,15 @@ def shuffled_pairs(count: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def test_smoothed_bleu_equals_sacrebleus(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    cut, metric = word_cutter(), BLEU(smooth_method="add-k", smooth_value=1)
+def test_smoothed_bleu_and_chrf_equal_sacrebleus() -> None:
+    words, bleu = word_cutter(), BLEU(smooth_method="add-k", smooth_value=1)
     for hypothesis, reference in shuffled_pairs(200):
-        expected = metric.sentence_score(hypothesis, [reference]).score / 100
-        assert smoothed_bleu(cut(hypothesis), cut(reference)) == pytest.approx(expected, abs=1e-9)
-
-
-def test_chrf_equals_sacrebleus() -> None:
-    metric = CHRF()
-    for hypothesis, reference in shuffled_pairs(200):
-        expected = metric.sentence_score(hypothesis, [reference]).score / 100
-        found = chrf_score(char_profile(hypothesis), char_profile(reference))
-        assert found == pytest.approx(expected, abs=1e-9)
+        for cut, score, metric in (
+            (words, smoothed_bleu, bleu),
+            (char_profile, chrf_score, CHRF()),
+        ):
+            expected = metric.sentence_score(hypothesis, [reference]).score / 100
+            assert score(cut(hypothesis), cut(reference)) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("penalty", ["both", "excess", "brevity", "none"])
@@ -106,24 +101,19 @@ def share_of_words(candidates: list[str], references: list[str]) -> list[float]:
 
 
 def test_any_function_is_a_cost() -> None:
-    cost = make_cost("function", name=f"{__name__}:share_of_words", limits=[0, 100])
+    options = {"name": f"{__name__}:share_of_words", "limits": [0, 100]}
+    cost = make_cost("function", **options)
     assert cost(LISTS, REFERENCES)[:2].tolist() == [0.5, 0.0]
-    upside_down = make_cost(
-        "function", name=f"{__name__}:share_of_words", limits=[0, 100], higher_is_better=False
-    )
+    upside_down = make_cost("function", **options, higher_is_better=False)
     assert upside_down(LISTS, REFERENCES)[:2].tolist() == [0.5, 1.0]
     assert cost([[]], ["a"]).shape == (0,)
 
 
-def test_a_metric_of_evaluate_is_a_cost(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_metric_of_evaluate_is_a_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path))
-    cost = make_cost(
-        "evaluate",
-        name=str(MODULE),
-        field="simile_scores",
-        options={"segments": True, "similarity": "sentences"},
-        limits=[-1, 1],
-    )
+    options = {"segments": True, "similarity": "sentences"}
+    scores = {"name": str(MODULE), "field": "simile_scores", "options": options}
+    cost = make_cost("evaluate", **scores, limits=[-1, 1])
     expected = make_cost("simile")(LISTS, REFERENCES) / 2
     np.testing.assert_allclose(cost(LISTS, REFERENCES), expected, atol=1e-6)
 

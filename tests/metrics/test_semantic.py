@@ -42,12 +42,6 @@ def test_sim_is_symmetric_and_scale_invariant() -> None:
     assert sim(first[:0], second[:0]).shape == (0,)
 
 
-def test_equal_vectors_have_sim_1() -> None:
-    first, _ = random_vectors(4)
-    assert (sim(first, first) <= 1).all()
-    np.testing.assert_allclose(sim(first, first * 3), 1, rtol=0, atol=1e-7)  # 3x rounds
-
-
 @pytest.mark.parametrize("kind", ["numpy", "torch"])
 def test_zero_denormal_and_huge_vectors_have_a_finite_sim(kind: str) -> None:
     """Pairs: zero and zero, zero and nonzero, smallest float32, largest, smallest and largest."""
@@ -82,17 +76,6 @@ def test_every_penalty_by_hand(kind: str) -> None:
 def test_lengths_may_be_of_any_number_type(dtype: type) -> None:
     penalty = length_penalty(HYPOTHESES.astype(dtype), REFERENCES.astype(dtype))
     np.testing.assert_allclose(penalty, BY_HAND["both"], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("hypotheses", "references", "expected"),
-    [([], [], []), ([1, 2**40], [2**40, 1], [0, 0]), ([0.5], [1.0], [math.exp(-1)])],
-)
-def test_penalties_of_unusual_lengths(
-    hypotheses: list[float], references: list[float], expected: list[float]
-) -> None:
-    found = length_penalty(np.array(hypotheses), np.array(references))
-    np.testing.assert_allclose(found, expected)
 
 
 def test_simile_by_hand() -> None:

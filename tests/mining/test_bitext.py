@@ -9,14 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.bitext import (
-    CANDIDATES,
-    SCORES,
-    link,
-    margin_score,
-    mine,
-)
+from paraphrastic_hf.mining.bitext import CANDIDATES, SCORES, link, margin_score, mine
 from paraphrastic_hf.mining.neighbors import Neighbors
 
 
@@ -127,11 +120,3 @@ def test_skipped_targets_are_no_partners_and_no_neighbors() -> None:
     mean = np.sort(matrix, axis=1)[:, -3:].mean(1)
     i, j = pairs.source[0], pairs.target[0]
     assert pairs.score[0] == pytest.approx(matrix[i, j] / ((mean[i] + mean[j]) / 2), rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    "options", [{"score": "cos"}, {"candidates": "all"}, {"index": "hnsw"}, {"k": 0}]
-)
-def test_wrong_options_are_refused(options: dict) -> None:
-    with pytest.raises(DataError):
-        mine(np.eye(2), np.eye(2), **options)

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, MissingExtraError
 from paraphrastic_hf.mining import neighbors as module
 from paraphrastic_hf.mining.approximate import nearest_by_faiss
 from paraphrastic_hf.mining.neighbors import Neighbors, nearest, plan_search
@@ -81,12 +80,10 @@ def test_tied_neighbors_are_in_order() -> None:
 
 def test_lengths_do_not_matter_and_zero_rows_are_skipped() -> None:
     vectors = np.random.default_rng(6).standard_normal((40, 5)).astype(np.float32)
-    scaled = vectors * np.linspace(1, 100, 40, dtype=np.float32)[:, None]
-    scaled[[0, 17]] = 0
+    scaled = vectors * np.linspace(0, 100, 40, dtype=np.float32)[:, None]  # row 0 is zero
     side, target = UnitRows(scaled), rows(30, 7, 5)
-    assert side.rows.tolist() == [i for i in range(40) if i not in (0, 17)]
-    forward, _ = nearest(side, target, 2)
-    whole, _ = nearest(UnitRows(vectors), target, 2)
+    assert side.rows.tolist() == [*range(1, 40)]
+    forward, whole = (nearest(each, target, 2)[0] for each in (side, UnitRows(vectors)))
     np.testing.assert_array_equal(forward.ids, whole.ids[side.rows])
 
 
@@ -173,6 +170,6 @@ def test_faiss_with_all_cells_is_exact() -> None:
 
 
 def test_without_faiss_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(DataError):
+    monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda name: name != "faiss")
+    with pytest.raises(MissingExtraError):
         nearest_by_faiss(rows(3, 1), rows(3, 2), 1)

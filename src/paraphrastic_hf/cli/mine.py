@@ -33,7 +33,7 @@ from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.mining.bitext import CANDIDATES, INDICES, SCORES, Pairs, check_options
-from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_in
+from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
 from paraphrastic_hf.mining.tiles import PRECISIONS
 
 if TYPE_CHECKING:
@@ -182,11 +182,11 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)  # fails before hours of work
     encoder = named_encoder(arguments)
     with _work_folder(arguments) as folder:  # created after all checks
-        sides = [_side(each, arguments.bad_lines) for each in (arguments.source, arguments.target)]
-        mined = mine_in(
-            folder,
-            (sides[0], sides[1]),
+        mined = mine_lines(
+            _side(arguments.source, arguments.bad_lines),
+            _side(arguments.target, arguments.bad_lines),
             encoder,
+            folder,
             different=arguments.exclude_identical,
             progress=shows_progress(arguments),
             **options,

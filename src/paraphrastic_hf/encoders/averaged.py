@@ -14,17 +14,9 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
     """Convert a generative model whose semantic encoder averages token vectors to an averaging
     model.
 
-    The result contains the token table of the semantic encoder and no decoders. It is as fast as
-    any averaging model and gives the same cosines as the generative model. Any other encoder is
-    returned unchanged.
-
-    Raises:
-        ModelError: The model embeds with a language variable, subtracts a mean from its embeddings,
-            or excludes a token other than the end mark from the average.
-
-    Example:
-        >>> encoder = averaged(SentenceEncoder.from_pretrained("runs/average"))  # doctest: +SKIP
-        >>> encoder.save_pretrained("runs/table")  # doctest: +SKIP
+    The result has the same cosines and no decoders. Any other encoder is returned unchanged. Models
+    that embed with a language variable, subtract a mean, or exclude a token other than the end mark
+    are refused.
     """
     model = None if encoder.table(slice(0, 0)) is not None else encoder.model_apart()
     if not isinstance(model, LatentModel) or model.config.encoder_kind != "average":

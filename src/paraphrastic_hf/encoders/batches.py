@@ -18,19 +18,8 @@ MAX_PADDED_TOKENS = 2**18  # tokens in a batch, padding included
 def length_batches(
     lengths: np.ndarray, batch_size: int, most_tokens: int = MAX_PADDED_TOKENS
 ) -> Iterator[np.ndarray]:
-    """Yield batches of texts of similar length, shortest texts first.
-
-    Args:
-        lengths: Number of tokens in each text, (texts,).
-        most_tokens: Maximum number of tokens in a batch, including padding. A longer text forms a
-            batch alone.
-
-    Yields:
-        Indices into `lengths` of the texts in a batch, (n,).
-
-    Example:
-        >>> [batch.tolist() for batch in length_batches(np.array([3, 1, 2]), 2)]
-        [[1, 2], [0]]
+    """Yield indices, (n,), of texts of similar length, shortest first, at most `most_tokens` tokens
+    with padding. A longer text forms a batch alone.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
@@ -53,25 +42,8 @@ def embed_texts(
     max_length: int | None = None,
     progress: bool = False,
 ) -> Tensor:
-    """Return embeddings of selected texts, computed in evaluation mode without gradients.
-
-    Args:
-        model: Any encoder of this package. Its training mode is restored afterwards.
-        texts: Token ids of all texts.
-        which: Indices of the texts to embed, (n,).
-        max_length: Maximum number of tokens per text. Longer texts are cut.
-
-    Returns:
-        (n, dim) float32 in the order of `which`, on the model's device.
-
-    Example:
-        >>> from paraphrastic_hf.encoders.static.table import Table
-        >>> from paraphrastic_hf.encoders.storage.directory import model_of_table
-        >>> texts = Ragged.from_lists([[2, 3], [3]])
-        >>> model = model_of_table(Table.of(np.eye(4)))
-        >>> embed_texts(model, texts, np.array([1, 0]), batch_size=1, progress=False)
-        tensor([[0.0000, 0.0000, 0.0000, 1.0000],
-                [0.0000, 0.0000, 0.5000, 0.5000]])
+    """Return embeddings, (n, dim) float32, of the texts at the indices `which`, computed in
+    evaluation mode without gradients. Texts are cut to `max_length` tokens.
     """
     lengths = texts.lengths(which)
     output: Tensor | None = None

@@ -94,23 +94,11 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
 
 
 def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much the cosine of two texts falls when a word is removed, for each word.
+    """Return how much the cosine of two texts falls when a word is removed, (words,) for each text,
+    -2 to 2.
 
     Words are separated by white space. A negative value means that the texts are more similar
-    without the word. The values do not sum to the cosine.
-
-    Args:
-        encoder: Any object with `encode`, such as a `SentenceEncoder` or `SentenceTransformer`.
-
-    Returns:
-        Two arrays, (words,), for the words of the first and of the second text. Values are the
-        cosine with the word minus the cosine without it, -2 to 2.
-
-    Example:
-        >>> encoder = SentenceEncoder.from_pretrained("english")
-        >>> of_first, of_second = left_out(encoder, "A cat sleeps.", "The cat is asleep.")
-        >>> of_first.round(2).tolist()
-        [-0.0, 0.38, 0.15]
+    without the word. `encoder` is any object with `encode`.
     """
     shorter = [_without_each(first.split()), _without_each(second.split())]
     texts = [first, second, *shorter[0], *shorter[1]]

@@ -69,13 +69,7 @@ IGNORED_IF_NONE = ("pool", "chunk_size")  # options that sentence-transformers p
 
 
 class CardData:
-    """Store for the scores that sentence-transformers' evaluators report.
-
-    It replaces the model card data of a `SentenceTransformer`.
-
-    Attributes:
-        metrics: Latest scores of each evaluator, by evaluator name.
-    """
+    """Scores that evaluators of sentence-transformers report, by evaluator (`metrics`)."""
 
     def __init__(self, base_model: str | None) -> None:
         self.base_model = base_model
@@ -103,14 +97,12 @@ class SentenceEncoder(HubMixin):
     Attributes:
         name: Directory or repository name, for reports. None for an encoder built in memory.
         model_card_data: Scores reported by sentence-transformers' evaluators.
-        num_threads: Number of threads of `encode`. -1 means one per core.
         origin: Directory that the model was loaded from. Copies with changed precision or dimension
             keep it. None for an encoder built in memory.
 
     Raises:
         ModelError: If the vocabulary size differs from the number of embedding rows.
-        TypeError: If `model` is a name or `tokenizer` is missing. To load by name, use
-            `from_pretrained`.
+        TypeError: If `model` is a name. To load by name, use `from_pretrained`.
         ValueError: If `num_threads` is 0 or below -1.
 
     Example:
@@ -173,16 +165,14 @@ class SentenceEncoder(HubMixin):
                 vectors raised to the power 0.5 (`with_norm_power`), for judging translations.
             num_threads: Number of threads of `encode`. -1 means one per core.
             latent: For generative models, the latent variable whose mean is the embedding:
-                `semantic` or a language code (thesis, 5.5). None means `semantic`.
+                `semantic` (default) or a language code (thesis, 5.5).
             device: Device to compute on, such as `cuda`. By default averaging models use the CPU,
                 and other models a GPU if available.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
+            **hub: `revision` (branch, tag or commit), `token`, `cache_dir` and `local_files_only`.
 
         Raises:
             ModelError: If the model does not exist, is damaged, was not written by this package, or
                 lacks the latent variable.
-            TypeError: If an option is unknown.
-            ValueError: If `num_threads` is 0 or below -1, or the device is not available.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english")
@@ -229,15 +219,10 @@ class SentenceEncoder(HubMixin):
         """Build an averaging encoder from token vectors.
 
         Args:
-            table: One row for each entry of the tokenizer, (vocab, dim). Converted to float32.
+            table: One row for each entry of the tokenizer, (vocab, dim), finite, of any type.
             tokenizer: Any tokenizer of this package.
             name: Name shown in reports.
             num_threads: Number of threads of `encode`. -1 means one per core.
-
-        Raises:
-            ModelError: If the number of rows differs from the vocabulary size, or a value is NaN or
-                infinite.
-            ValueError: If `num_threads` is 0 or below -1.
 
         Example:
             >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -310,7 +295,6 @@ class SentenceEncoder(HubMixin):
             Embeddings, (texts, dim) float32, or (dim,) for a single text.
 
         Raises:
-            TypeError: If `texts` contains anything but strings, or an option is unknown.
             ValueError: If `batch_size` is below 1, `truncate_dim` is out of range, `precision` is
                 unknown, or only `prompt_name` is given.
 
@@ -385,10 +369,8 @@ class SentenceEncoder(HubMixin):
             One list of `dimension` numbers per text, null for a null.
 
         Raises:
-            MissingExtraError: If pyarrow is not installed.
             TypeError: If `array` is not a column of strings.
-            ValueError: If `dtype` is unknown, `dimension` is out of range, or an embedding is too
-                large for float16.
+            ValueError: If `dtype` is unknown, or an embedding is too large for float16.
 
         Example:
             >>> import pyarrow as pa
@@ -461,13 +443,7 @@ class SentenceEncoder(HubMixin):
             self._narrowed = table, table.with_dimension(dimension)
         return self._narrowed[1]
 
-    def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode search queries to vectors, (texts, dim). Same as `encode`."""
-        return self.encode(texts, **options)
-
-    def encode_document(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode the documents of a search to vectors, (texts, dim). Same as `encode`."""
-        return self.encode(texts, **options)
+    encode_query = encode_document = encode  # names in sentence-transformers
 
     def similarity(self, first: Any, second: Any) -> Any:
         """Return the cosine of each text or vector in `first` with each in `second`.
@@ -480,10 +456,6 @@ class SentenceEncoder(HubMixin):
         Returns:
             Cosines, (n, m), from -1 to 1. A text without known tokens has cosine 0 with every text.
             The result is a tensor if an input is a tensor, otherwise an array.
-
-        Raises:
-            TypeError: If an input contains anything but texts or numbers.
-            ValueError: If the dimensions of the two inputs differ.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -501,35 +473,23 @@ class SentenceEncoder(HubMixin):
             second: Texts or vectors, as many as in `first`.
 
         Returns:
-            Cosines, (n,), from -1 to 1. A text without known tokens has cosine 0. The result is a
-            tensor if an input is a tensor, otherwise an array.
+            Cosines, (n,), as in `similarity`.
 
         Raises:
-            TypeError: If an input contains anything but texts or numbers.
-            ValueError: If the inputs differ in length or dimension.
-
-        Example:
-            >>> encoder = SentenceEncoder.from_pretrained("english")
-            >>> encoder.similarity_pairwise(["a cat sleeps"], ["a cat is asleep"]).shape
-            (1,)
+            ValueError: If the inputs differ in length.
         """
         one, other = self._two_sides(first, second)
         if len(one) != len(other):
             raise ValueError(f"first and second differ in length: {len(one)} and {len(other)}")
         return _like(pairwise_cosine(one, other), first, second)
 
-    @property
-    def similarity_fn_name(self) -> str:
-        """Name of the similarity function, as in sentence-transformers."""
-        return "cosine"
+    similarity_fn_name = "cosine"  # name in sentence-transformers
 
     def get_embedding_dimension(self) -> int:
         """Return the embedding dimension."""
         return self.dimension
 
-    def get_sentence_embedding_dimension(self) -> int:
-        """Return the embedding dimension (older name in sentence-transformers)."""
-        return self.dimension
+    get_sentence_embedding_dimension = get_embedding_dimension  # older name
 
     def _embed(
         self,
@@ -587,16 +547,8 @@ class SentenceEncoder(HubMixin):
         return self._static.encode(texts, table.arrays, tokens=counts), counts
 
     def forget(self) -> bool:
-        """Clear the cache of tokenized words. Call it before measuring speed on new text.
-
-        Averaging encoders cache the tokens of each word, so repeated words encode faster.
-
-        Returns:
-            Whether this encoder has such a cache.
-
-        Example:
-            >>> SentenceEncoder.from_pretrained("english").forget()
-            True
+        """Clear the cache of tokenized words, if there is one. Call it before measuring speed on
+        new text.
         """
         if self._static is None:
             return False
@@ -635,10 +587,8 @@ class SentenceEncoder(HubMixin):
         return self._weights.model
 
     def model_apart(self) -> SentenceEncoderModel:
-        """Return a transformers model without changing this encoder.
-
-        If the encoder still holds a table, each call builds a new model. In contrast, `model`
-        replaces the table by the model.
+        """Return a transformers model without changing this encoder. In contrast, `model` replaces
+        a table by the model.
         """
         return self._weights.model_to_save()
 
@@ -655,12 +605,8 @@ class SentenceEncoder(HubMixin):
     def table(self, rows: np.ndarray | slice | None = None) -> np.ndarray | None:
         """Return token vectors of an averaging model, (rows, dim) float32.
 
-        Args:
-            rows: Row indices, (rows,), or a slice. None returns all rows.
-
-        Returns:
-            Token vectors, or None if the embedding is not their mean or the model is not float32 on
-            the CPU.
+        None if the embedding is not their mean or the model is not float32 on the CPU. `rows` are
+        indices, (rows,), or a slice.
         """
         table = self._weights.table()
         return None if table is None or table.window is not None else table.rows(rows)
@@ -668,14 +614,8 @@ class SentenceEncoder(HubMixin):
     def token_vectors(self, rows: np.ndarray | slice | None = None) -> np.ndarray | None:
         """Return token vectors of an averaging model or a window encoder, (rows, dim) float32.
 
-        The token vectors of a window encoder are an input of its network. Unlike those of `table`,
-        their mean is not the embedding.
-
-        Args:
-            rows: Row indices, (rows,), or a slice. None returns all rows.
-
-        Returns:
-            Token vectors, or None if `encode` computes with torch.
+        The mean of a window encoder's vectors is not the embedding, but an input of its network.
+        None if `encode` computes with torch. `rows` are indices, (rows,), or a slice.
         """
         table = self._weights.table()
         return None if table is None else table.rows(rows)
@@ -687,21 +627,13 @@ class SentenceEncoder(HubMixin):
 
     @property
     def device(self) -> Any:
-        """Device that `encode` computes on. For an averaging model this is the CPU unless `model`
-        was moved.
-        """
+        """Device that `encode` computes on. It is the CPU unless `encode` needs torch."""
         return self.model.device if self.needs_torch else "cpu"
 
     @property
     def encoders(self) -> dict[str, SentenceEncoder]:
-        """Encoders of a generative model's latent variables, by variable name.
-
-        Returns:
-            One encoder per variable. Empty for other models, or if `from_pretrained` got `latent`.
-
-        Example:
-            >>> SentenceEncoder.from_pretrained("runs/bgt").encoders.keys()  # doctest: +SKIP
-            dict_keys(['semantic', 'en', 'fr'])
+        """Encoders of a generative model's latent variables, by variable name. Empty for other
+        models, or if `from_pretrained` got `latent`.
         """
         if not self._weights.has_variables or self._latent is not None:
             return {}
@@ -712,14 +644,11 @@ class SentenceEncoder(HubMixin):
         """Return a copy with the length of every token vector raised to a power.
 
         Training with negatives lengthens the vectors of topical words. A power below 1 weights
-        words more evenly, which helps when judging translations (recipes/beyond-bleu-2019).
+        words more evenly, which helps when judging translations (recipes/beyond-bleu-2019). It
+        needs an averaging model whose table is not rounded.
 
         Args:
             power: Exponent. 0 gives all vectors equal length. 1 changes nothing.
-
-        Raises:
-            ModelError: If the encoder is not an averaging model or its table is rounded.
-            ValueError: If `power` is NaN or infinite.
 
         Example:
             >>> even = SentenceEncoder.from_pretrained("english").with_norm_power(0.5)
@@ -733,15 +662,11 @@ class SentenceEncoder(HubMixin):
 
         `rounding_error` gives the largest error: a few percent of a vector's length for int8, up to
         tens of percent for int4. Packaged models are stored as int4, so bfloat16 represents them
-        exactly.
+        exactly. It needs an averaging model whose table is not rounded.
 
         Args:
             precision: `float32`, `bfloat16` (2 bytes per value), `int8` (1 byte) or `int4` (half a
                 byte).
-
-        Raises:
-            ModelError: If the encoder is not an averaging model or its table is rounded.
-            ValueError: If `precision` is unknown.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english").with_precision("int4").dimension
@@ -755,16 +680,11 @@ class SentenceEncoder(HubMixin):
         """Return a smaller and faster copy that keeps only the leading dimensions.
 
         Packaged models are trained for this: the first n dimensions are a good model for every n
-        (recipes/default).
+        (recipes/default). It needs an averaging model whose table is not rounded. A window encoder
+        is refused, because its hidden layer reads all dimensions. Use `encode(..., truncate_dim=)`.
 
         Args:
             dimension: Number of dimensions to keep, 1 to the current number.
-
-        Raises:
-            ModelError: If the encoder is not an averaging model or its table is rounded. A window
-                encoder is refused, because its hidden layer reads all dimensions. Use
-                `encode(..., truncate_dim=)`.
-            ValueError: If `dimension` is out of range.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english").with_dimension(128).dimension
@@ -782,7 +702,7 @@ class SentenceEncoder(HubMixin):
         return encoder
 
     def fit(self, texts: Sequence[str], labels: Any = None, **_: Any) -> Self:
-        """Do nothing and return the encoder. Part of scikit-learn's transformer interface.
+        """Do nothing and return the encoder, for scikit-learn.
 
         Args:
             texts: Ignored.
@@ -791,9 +711,8 @@ class SentenceEncoder(HubMixin):
         return self
 
     def transform(self, texts: Sequence[str]) -> Any:
-        """Encode texts with the options set by `set_params`, (texts, dim) float32.
-
-        Part of scikit-learn's transformer interface.
+        """Encode texts with the options set by `set_params`, (texts, dim) float32, for
+        scikit-learn.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -808,9 +727,6 @@ class SentenceEncoder(HubMixin):
         Args:
             texts: List, array or column of texts.
             labels: Ignored.
-
-        Returns:
-            (texts, dim) float32.
         """
         return self.transform(texts)
 
@@ -819,12 +735,10 @@ class SentenceEncoder(HubMixin):
         return dict(self._settings)
 
     def set_params(self, **settings: Any) -> Self:
-        """Change options of `transform`.
+        """Change options of `transform`: `normalize_embeddings`, `truncate_dim` or `batch_size`.
 
-        Args:
-            **settings: `normalize_embeddings`, `truncate_dim` or `batch_size`, as in `encode`. In a
-                scikit-learn grid search, prefix them with the pipeline step, as in
-                `encoder__batch_size`.
+        In a scikit-learn grid search, prefix them with the pipeline step, as in
+        `encoder__batch_size`.
 
         Raises:
             ValueError: If an option is unknown.
@@ -865,10 +779,6 @@ class SentenceEncoder(HubMixin):
             directory: Directory to write, created if missing.
             precision: `float32`, `bfloat16` or `float16`. Averaging encoders also support `int8`
                 and `int4`, which stock sentence-transformers cannot read.
-
-        Raises:
-            OSError: If the disk is full or the directory is not writable.
-            ValueError: If `precision` is unknown or not supported for this encoder.
 
         Example:
             >>> tiny = SentenceEncoder.from_pretrained("english").with_dimension(80)

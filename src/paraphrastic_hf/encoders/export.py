@@ -29,22 +29,8 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 
 
 def export(encoder: SentenceEncoder, to: str, directory: str | Path) -> None:
-    """Write an encoder in the format of another library.
-
-    Args:
-        to: `sentence-transformers` (any encoder), `model2vec` (averaging models) or `onnx`
-            (averaging models and packed window encoders).
-        directory: Folder to write. A folder of this name is replaced.
-
-    Raises:
-        ModelError: If the format cannot express the encoder.
-        MissingExtraError: If a required package is not installed.
-        OSError: If the disk is full or the directory is not writable.
-        ValueError: If the format is unknown.
-
-    Example:
-        >>> tiny = SentenceEncoder.from_pretrained("tiny")
-        >>> export(tiny, "model2vec", "runs/tiny-model2vec")  # doctest: +SKIP
+    """Write an encoder in a format of `FORMATS`: `sentence-transformers` (any encoder), `model2vec`
+    (averages) or `onnx` (averages and packed window encoders). A folder of this name is replaced.
     """
     if to not in FORMATS:
         raise ValueError(f"Unknown format {to!r}. {nearest_name(to, FORMATS)}")
@@ -105,11 +91,7 @@ def _write_onnx(encoder: SentenceEncoder, directory: Path) -> None:
 
 
 def _parts(encoder: SentenceEncoder, to: str) -> tuple[Table, Any]:
-    """Return the table and a tokenizer of the `tokenizers` library.
-
-    Raises:
-        ModelError: If the encoder has no table or no `tokenizer.json` gives its tokens.
-    """
+    """Return the table and a tokenizer of the `tokenizers` library, if both exist."""
     table, tokenizer = encoder._weights.table(), encoder.tokenizer
     if table is None:
         kind = type(encoder.model_apart()).__name__

@@ -17,9 +17,8 @@ KEY = "languages"  # key in config.json
 def languages_of(directory: Path | None, *, assume_english: bool = True) -> list[str]:
     """Return the distinct language codes of a model, in order, or an empty list if unknown.
 
-    The languages come from the model card, else from `config.json`, else from the training recipe.
-    A source of a recipe that names no languages is English. If `assume_english` is False, such a
-    source makes the languages unknown.
+    They come from the model card, else from `config.json`, else from the training recipe. A source
+    of a recipe that names no languages is English, or unknown unless `assume_english`.
     """
     if directory is None:
         return []
@@ -58,9 +57,8 @@ def written_language(directory: Path | None) -> str | None:
 
 @contextmanager
 def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
-    """Copy the languages of the model in `origin` to `config.json` in `directory`.
-
-    The model must be saved to `directory` in the `with` block. An existing `languages` key is kept.
+    """Copy the languages of the model in `origin` to `config.json` of a model saved in the `with`
+    block, unless the file has languages.
     """
     known = languages_of(origin)
     yield

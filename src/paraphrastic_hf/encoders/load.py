@@ -32,12 +32,8 @@ def load_encoder(
     """Load a model as a `SentenceEncoder`, or as a `SentenceTransformer` if another library wrote
     it.
 
-    Takes the arguments of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` ignores
-    `num_threads`.
-
-    Args:
-        trust_remote_code: Allow Python code from the repository of a `SentenceTransformer` to run
-            with all your permissions.
+    Takes the arguments of `SentenceEncoder.from_pretrained`. `trust_remote_code` allows code from
+    the repository of a `SentenceTransformer` to run with all your permissions.
     """
     check_hub_options(hub, load_encoder)
     if name is not None:
@@ -51,15 +47,24 @@ def load_encoder(
 
         if isinstance(ours.__cause__, LocalEntryNotFoundError):
             hub["local_files_only"] = True  # the Hub did not answer, so do not wait again
-        if name is None or latent is not None or not _is_theirs(name, hub):
+        if name is None or latent is not None:
+            raise
+        directory: Path | None = None
+        try:
+            directory = local_directory(name, **hub)
+        except ModelError:  # for example a name without an organization, which only they complete
+            is_theirs = not Path(name).exists()
+        else:  # they would load our damaged models without an error
+            is_ours = any((directory / file).exists() for file in OWN_TOKENIZER_FILES)
+            is_theirs = (directory / "modules.json").exists() and not is_ours
+        if not is_theirs:
             raise
         require("all", "sentence_transformers", what=f"{name} (not a model of this package)")
         try:
             from sentence_transformers import SentenceTransformer
 
-            bound = _bound(name, hub)
             folder = hub.pop("cache_dir", None)
-            with bound:
+            with _bound(directory):
                 return SentenceTransformer(
                     str(name),
                     device=None if device is None else str(device),
@@ -73,31 +78,13 @@ def load_encoder(
             ) from theirs
 
 
-def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextManager[None]:
+def _bound(directory: Path | None) -> AbstractContextManager[None]:
     """Return a context in which building a model larger than its weights file raises an error.
 
-    Adapters are exempt, because their file lacks the base model's weights. Names without an
-    organization are exempt, because only sentence-transformers can find their files.
+    Adapters are exempt, because their file lacks the base model.
     """
-    try:
-        directory = local_directory(name, **hub)
-    except ModelError:
+    if directory is None or any(directory.glob("**/adapter_config.json")):
         return nullcontext()
-    is_adapter = any(directory.glob("**/adapter_config.json"))
     from paraphrastic_hf.encoders.storage.bounded import bounded  # imports torch
 
-    return nullcontext() if is_adapter else bounded(directory, inside="**/")
-
-
-def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
-    """Return whether to try sentence-transformers after this package failed to load a model.
-
-    Damaged models of this package are excluded: sentence-transformers would load them without an
-    error.
-    """
-    try:
-        directory = local_directory(name, **hub)
-    except ModelError:  # for example a name without an organization, which it completes
-        return not Path(name).exists()
-    is_ours = any((directory / file).exists() for file in OWN_TOKENIZER_FILES)
-    return (directory / "modules.json").exists() and not is_ours
+    return bounded(directory, inside="**/")

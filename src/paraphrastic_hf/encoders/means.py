@@ -11,19 +11,8 @@ TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
 def mean_rows(table: Table, texts: Ragged, *, progress: bool = False) -> np.ndarray:
-    """Return the mean token vector of each text, or the embeddings of a window encoder.
-
-    Args:
-        texts: Token ids of the texts. A text without tokens gives zeros.
-
-    Returns:
-        (texts, dim) float32.
-
-    Example:
-        >>> mean_rows(Table.of(np.eye(3)), Ragged.from_lists([[0, 1], [], [2]]))
-        array([[0.5, 0.5, 0. ],
-               [0. , 0. , 0. ],
-               [0. , 0. , 1. ]], dtype=float32)
+    """Return the mean token vector of each text, or the embeddings of a window encoder, (texts,
+    dim) float32. A text without tokens gives zeros.
     """
     from tqdm.auto import tqdm
 

@@ -22,9 +22,8 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean of token tables, (vocab, dim) float32.
 
     Each table is first rotated onto the mean of the tables before it, and scaled to the root mean
-    square row length of the first table. A row of the result has the direction of the mean row and
-    the mean of the row's lengths. The mean row itself would be too short if the runs disagree on a
-    token.
+    square row length of the first. A row of the result has the direction of the mean row and the
+    mean of the lengths: the mean row would be too short if the runs disagree on a token.
     """
     mean = tables[0].astype(np.float32)
     size = _size(mean)
@@ -41,10 +40,7 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 def check_alike(
     encoder: SentenceEncoder, tokenizer: TextTokenizer, dimension: int, name: str
 ) -> None:
-    """Raise a `ModelError` unless `encoder` averages, with the given tokenizer and dimension.
-
-    `name` is the name of the model to merge with, for messages.
-    """
+    """Raise a `ModelError` unless `encoder` averages with this tokenizer and dimension."""
     if encoder.table(slice(0, 0)) is None:
         raise ModelError(f"{encoder.name} is not an averaging model and cannot be merged")
     own, other = encoder.tokenizer, tokenizer

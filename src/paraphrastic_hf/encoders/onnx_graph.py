@@ -92,13 +92,8 @@ LARGEST = 2**31 - 2**20  # bytes of a table in a protobuf message
 
 
 def encoder_graph(numbers: np.ndarray, window: Window | None = None) -> onnx.ModelProto:
-    """Build the graph of a token table, (vocab, dim) float32, or packed as int8 or int4.
-
-    Args:
-        window: Further arrays of a window encoder.
-
-    Raises:
-        ModelError: If the table exceeds 2 GB, the limit of an ONNX file.
+    """Build the graph of a token table, (vocab, dim) float32, or packed as int8 or int4, and of a
+    window encoder's further arrays.
     """
     if numbers.nbytes > LARGEST:
         raise ModelError(

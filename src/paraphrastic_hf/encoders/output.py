@@ -30,16 +30,10 @@ def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
 
 
 def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
-    """Quantize vectors like sentence-transformers' `quantize_embeddings`.
+    """Quantize vectors, (texts, dim) float32, like sentence-transformers' `quantize_embeddings`.
 
-    Args:
-        vectors: (texts, dim) float32.
-        precision: `int8` or `uint8`: 255 steps over the range of each dimension in `vectors`.
-            `binary` or `ubinary`: one sign bit per dimension, eight to a byte. `float32` or None:
-            unchanged.
-
-    Returns:
-        (texts, dim), or (texts, dim / 8) for bits.
+    `int8` and `uint8` have 255 steps over the range of each dimension in `vectors`. `binary` and
+    `ubinary` have one sign bit per dimension, (texts, dim / 8).
     """
     if precision is None or precision == "float32":
         return vectors
@@ -62,16 +56,8 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
 def rounded(vectors: np.ndarray, dtype: str) -> np.ndarray:
     """Convert float32 vectors, (texts, dim), to one of `ARROW_TYPES`.
 
-    `int8` rounds each vector to multiples of 1/127 of its largest absolute value, like
-    `packing.packed`, and drops this scale. It does not depend on the other vectors.
-
-    Raises:
-        ValueError: If a number is too large for float16.
-
-    Example:
-        >>> rounded(np.array([[0.5, -1.0], [0.02, 0.015]], np.float32), "int8")
-        array([[  64, -127],
-               [ 127,   95]], dtype=int8)
+    `int8` rounds each vector to multiples of 1/127 of its largest absolute value and drops this
+    scale. It does not depend on the other vectors.
     """
     if dtype == "int8":
         return packed(vectors, dtype)[:, :-SCALE_BYTES]

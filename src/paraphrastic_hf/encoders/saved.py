@@ -18,9 +18,7 @@ from paraphrastic_hf.text.load import load_tokenizer
 
 class SavedModel(HubMixin):
     """Base class that pairs a torch model with its tokenizer, to load and save them together.
-
-    Attributes:
-        noun: Kind of model, for messages.
+    `noun` names the kind of model in messages.
     """
 
     layout: ClassVar[Layout]
@@ -50,12 +48,8 @@ class SavedModel(HubMixin):
         Args:
             name: Directory or Hub repository, `someone/model`.
             device: Device to compute on. None means a GPU if available.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
-
-        Raises:
-            ModelError: If the model does not exist, is damaged, or is of another kind.
-            TypeError: If an option is unknown.
-            ValueError: If the device is not available.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in
+                `SentenceEncoder.from_pretrained`.
         """
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
@@ -66,8 +60,5 @@ class SavedModel(HubMixin):
         return loaded
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto class can load.
-
-        The directory is created if missing.
-        """
+        """Write a directory for `from_pretrained` and transformers' Auto class."""
         save_model(self.model, self.tokenizer, Path(directory), self.layout)

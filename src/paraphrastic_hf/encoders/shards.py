@@ -25,12 +25,8 @@ TEXTS_PER_FILE = 1_000_000
 
 @contextmanager
 def shard_writer(folder: Path) -> Iterator[Write]:
-    """Open a writer of files `part-00000.parquet`, `part-00001.parquet`, ...
-
-    A file contains about a million texts. The folder appears only if the `with` block succeeds.
-
-    Yields:
-        A function that appends texts with their vectors, (texts, dim).
+    """Yield a function that appends texts and vectors to `part-00000.parquet`, ..., of about a
+    million texts each. The folder appears only if the `with` block succeeds.
     """
     require("data", "pyarrow", what=f"writing parquet files to {folder}")
     if folder.exists():
@@ -48,18 +44,8 @@ def shard_writer(folder: Path) -> Iterator[Write]:
 
 @contextmanager
 def table_writer(path: Path) -> Iterator[Write]:
-    """Open a writer of one parquet file, Arrow IPC file (`.arrow`, `.feather`) or Lance dataset.
-
-    The output and its folder are created if missing. If the `with` block raises, an existing file
-    stays unchanged.
-
-    Yields:
-        A function that appends texts with their vectors, (texts, dim).
-
-    Raises:
-        DataError: If the output is not writable, or a Lance dataset exists already.
-        DiskError: If the disk is full.
-        MissingExtraError: If the package that writes the file is not installed.
+    """Yield a function that appends texts and vectors, (texts, dim), to one parquet file, Arrow IPC
+    file (`.arrow`, `.feather`) or Lance dataset. A failed block leaves an existing file unchanged.
     """
     require("data", "pyarrow", what=f"writing {path}")
     if path.suffix == ".lance":

@@ -12,19 +12,12 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_matrix(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return cosines, (n, m), of the vectors in `first`, (n, dim), with those in `second`, (m,
-    dim).
-
-    A zero vector has cosine 0 with every vector.
-    """
+    """Return cosines, (n, m), of vectors, (n, dim) and (m, dim). A zero vector has cosine 0."""
     return np.asarray(np.clip(unit_length(first) @ unit_length(second).T, -1, 1))
 
 
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the cosine, (n,), of row i of `first`, (n, dim), with row i of `second`, (n, dim).
-
-    A zero vector has cosine 0.
-    """
+    """Return the cosine, (n,), of each pair of rows, (n, dim). A zero vector has cosine 0."""
     cosines = (unit_length(first) * unit_length(second)).sum(-1)
     return np.asarray(np.clip(cosines, -1, 1))  # rounding may exceed 1
 
@@ -36,9 +29,7 @@ def as_array(vectors: object) -> np.ndarray:
 
 
 def checked_vectors(vectors: object, count: int, name: object = None) -> np.ndarray:
-    """Convert the output of `encode` to an array and check it: shape (count, dim), all values
-    finite.
-    """
+    """Return the output of `encode` as an array, (count, dim), if all its values are finite."""
     array = as_array(vectors)
     if array.ndim != 2 or len(array) != count:
         raise ModelError(f"`encode` must return shape ({count}, dim), got {array.shape}")

@@ -62,9 +62,7 @@ def _extract(archive: Path, folder: Path) -> None:
 
 
 def _plain(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-    """Apply tarfile's filter `data` and reject links, which can escape the folder in Python before
-    3.11.13 (CVE-2025-4517).
-    """
+    """Apply tarfile's `data` filter, but refuse links (CVE-2025-4517, before Python 3.11.13)."""
     if not (member.isfile() or member.isdir()):
         raise tarfile.SpecialFileError(member)
     return tarfile.data_filter(member, folder)

@@ -29,8 +29,8 @@ Batches = Iterator["pa.RecordBatch"]
 def holds_arrow(texts: Any) -> bool:
     """Return whether texts are an Arrow column that pyarrow, if installed, can read.
 
-    This includes arrays of pyarrow, series of polars, series of pandas that are not of type
-    `object`, and columns of datasets without a transform.
+    Examples are arrays of pyarrow, series of polars and pandas (not of type `object`), and columns
+    of datasets without a transform.
     """
     is_column = _is_datasets_column(texts) or _has_arrow_interface(texts)
     has_objects = str(getattr(texts, "dtype", "")) == "object"
@@ -48,12 +48,7 @@ def _is_datasets_column(texts: Any) -> bool:
 
 
 def arrow_column(texts: Any) -> pa.ChunkedArray:
-    """Return a column as a pyarrow array. Columns in Arrow memory are not copied.
-
-    Raises:
-        MissingExtraError: If pyarrow is not installed.
-        TypeError: If the column does not hold strings.
-    """
+    """Return a column of strings as a pyarrow array. Columns in Arrow memory are not copied."""
     require("data", "pyarrow", what="reading an Arrow column")
     import pyarrow as pa
 
@@ -105,11 +100,7 @@ def python_strings(block: pa.LargeStringArray) -> list[str]:
 
 
 def vectors_column(vectors: np.ndarray, is_null: list[pa.BooleanArray]) -> pa.FixedSizeListArray:
-    """Return vectors, (texts, dim), as a column that shares their memory.
-
-    Args:
-        is_null: Whether each text is null, in consecutive parts.
-    """
+    """Return vectors, (texts, dim), as a column that shares their memory."""
     import pyarrow as pa
 
     mask = pa.chunked_array(is_null, pa.bool_()).combine_chunks()
@@ -124,16 +115,7 @@ def is_arrow_file(path: Path) -> bool:
 
 
 def text_blocks(path: Path, column: str) -> Iterator[pa.LargeStringArray]:
-    """Yield the texts of a column of an Arrow file in blocks. Nulls become empty texts.
-
-    Args:
-        path: Path for which `is_arrow_file` is true.
-        column: Name of the column, or its number from 1.
-
-    Raises:
-        DataError: If the file is damaged, or the column does not exist or does not hold strings.
-        MissingExtraError: If the package that reads the file is not installed.
-    """
+    """Yield the texts of a column (name, or number from 1) in blocks. Nulls become empty."""
     try:
         names, read = _open(path)
         name = names[column_place(names, column, str(path))]

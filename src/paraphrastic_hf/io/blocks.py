@@ -59,16 +59,11 @@ def shown_input(path: str) -> str:
 def read_blocks(
     path: str, size: int = BLOCK, *, bad_lines: str = "keep", as_they_come: bool = False
 ) -> Iterator[list[str]]:
-    """Yield the lines of a file or of standard input in blocks.
+    """Yield the lines of a file, or of standard input (`-`), in blocks of at most `size` lines.
 
     Blank lines are kept. NUL and invalid UTF-8 become U+FFFD. At the end, blank and damaged lines
-    are counted on standard error.
-
-    Args:
-        path: File, or `-` for standard input.
-        size: Maximum number of lines in a block. Blocks of long lines have fewer.
-        bad_lines: `keep`, or `refuse` to raise an error at a blank or damaged line.
-        as_they_come: Yield lines of standard input as soon as they arrive, in small blocks.
+    are counted on standard error. If `bad_lines` is `refuse`, they raise an error instead. With
+    `as_they_come`, lines of standard input are yielded as soon as they arrive, in small blocks.
     """
     if path == "-" and sys.stdin is None:
         raise DataError("Standard input is closed. Give a file")
@@ -91,9 +86,8 @@ def read_blocks(
 
 
 def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]:
-    """Yield the complete lines after each read from a stream, without line ends.
-
-    A line that is too long raises an error before it is read completely.
+    """Yield the complete lines after each read, without line ends. A line that is too long raises
+    an error before it is read completely.
     """
     number, rest = 1, bytearray()  # of the incomplete line
     is_first, is_mac = True, False
@@ -118,12 +112,7 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
 
 
 def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> list[str]:
-    """Check the texts of a command line like the lines of a file. Return them as valid Unicode.
-
-    Args:
-        texts: Texts in which Python represents invalid UTF-8 by lone surrogates.
-        bad_lines: `keep`, or `refuse` to raise an error at a blank or damaged text.
-    """
+    """Check texts from a command line like lines. Lone surrogates become U+FFFD."""
     remarks = Remarks(name, refuse=bad_lines == "refuse")
     raw = [text.encode("utf-8", "surrogateescape") for text in texts]
     valid = _texts(raw, 0, remarks)

@@ -13,10 +13,7 @@ GUARD = 'read -r _; kill -9 "-$0"'
 
 @contextmanager
 def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Start a program. Kill it and its children when the block ends or this process dies.
-
-    The program is killed even if SIGKILL ends this process. `options` go to `subprocess.Popen`.
-    """
+    """Start a program. Kill it and its children when the block ends or this process dies."""
     with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:
             with subprocess.Popen(

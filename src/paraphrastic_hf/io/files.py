@@ -35,22 +35,12 @@ SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 @contextmanager
 def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
-    """Yield a temporary path, ending in `.part`, that replaces `path` at the end of the block.
+    """Yield a temporary path, ending in `.part`, that replaces the file or folder `path` at the end
+    of the block.
 
-    If the block raises an error, the temporary file is removed and `path` stays unchanged.
-
-    Args:
-        path: File or folder to write or replace. Its parent must exist.
-        is_shared: Use a unique temporary name, because other processes may write to the folder. If
-            two processes write `path`, the last to finish wins.
-
-    Example:
-        >>> import tempfile
-        >>> target = Path(tempfile.mkdtemp()) / "greeting.txt"
-        >>> with replacing(target) as partial:
-        ...     _ = partial.write_text("hello")
-        >>> target.read_text()
-        'hello'
+    If the block raises an error, the temporary file is removed and `path` stays unchanged. Use
+    `is_shared` in folders that other processes write to: the temporary name is then unique, and of
+    two processes that write `path`, the last to finish wins.
     """
     partial = path.with_name(path.name + ".part")
     if is_shared:
@@ -87,10 +77,7 @@ def naming(path: str | Path) -> Iterator[None]:
 
 
 def content_hash(path: str | Path) -> str:
-    """Return the SHA-256 of a file's content, in hexadecimal.
-
-    The hash is cached in memory until the file's inode, size or times change.
-    """
+    """Return the SHA-256 of a file, cached until its inode, size or times change."""
     status = os.stat(path)
     times = status.st_mtime_ns, status.st_ctime_ns
     return _content_hash(os.path.realpath(path), status.st_ino, status.st_size, times)
@@ -134,10 +121,8 @@ def output_file(path: str | Path) -> Path:
 
 
 def other_loader(directory: Path) -> str:
-    """Return advice on loading a model directory that this package cannot read.
-
-    The advice names sentence-transformers only if `modules.json` exists. Without this file
-    sentence-transformers adds mean pooling to any model.
+    """Return advice on loading a model that this package cannot read. Without `modules.json`,
+    sentence-transformers would add mean pooling to any model.
     """
     if (directory / MODULES).is_file():
         return "Load the model with sentence_transformers.SentenceTransformer"
@@ -175,10 +160,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
-    """Write `tokenizer.json` and a config, so that `AutoTokenizer` loads the tokenizer.
-
-    The config sets `split_special_tokens`, so that a literal `<pad>` in a text is ordinary text.
-    """
+    """Write `tokenizer.json` and a config that reads a literal `<pad>` as ordinary text."""
     write_bytes(directory / "tokenizer.json", tokenizer.to_str().encode("utf-8"))
     write_json(
         directory / "tokenizer_config.json",
@@ -193,10 +175,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 
 
 def visible_files(folder: Path, pattern: str) -> list[Path]:
-    """Return the files in a folder that match a pattern, sorted.
-
-    Skips hidden files and folders, and the `__MACOSX` folders of macOS archives.
-    """
+    """Return matching files in a folder, sorted, without hidden ones and macOS's `__MACOSX`."""
     return sorted(
         path
         for path in folder.glob(pattern)
@@ -208,12 +187,7 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def one_line(text: str) -> str:
-    """Replace tabs and line ends in a text by spaces.
-
-    Example:
-        >>> one_line("a\\tb\\r\\nc")
-        'a b c'
-    """
+    """Replace tabs and line ends in a text by spaces."""
     return " ".join(text.replace("\t", " ").splitlines())
 
 

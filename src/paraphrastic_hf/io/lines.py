@@ -15,7 +15,7 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -30,7 +30,6 @@ OTHER_ENCODINGS = {  # UTF-32 first: its byte order mark starts with the one of 
 }
 LONGEST_LINE = 1 << 26  # bytes; longer lines are not text, or lack line ends
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
-
 
 ENDING = "rename it to end in "
 MARKUP = (  # XML and TMX, HTML, and the SGML of WMT and NIST
@@ -159,10 +158,8 @@ def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, s
 def table_rows(
     path: Path, columns: int, *, separator: str = "\t", header: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of an unquoted table. Empty lines are skipped.
-
-    Args:
-        header: Expected start of the first line, which is then not a row. None for no header.
+    """Yield the rows of an unquoted table, without empty lines. If given, `header` is the required
+    start of the first line, which is no row.
     """
     for number, line in text_lines(path):
         if header is not None and number == 1:
@@ -180,9 +177,11 @@ def table_rows(
         yield number, row
 
 
-def aligned_lines(first: Path, second: Path) -> Iterator[tuple[int, str, str]]:
+def aligned_lines(
+    first: Path, second: Path, read: Callable[[Path], Generator[tuple[int, Any]]] = text_lines
+) -> Iterator[tuple[int, Any, Any]]:
     """Yield pairs of lines from two files, which must have equally many lines."""
-    with closing(text_lines(first)) as left, closing(text_lines(second)) as right:
+    with closing(read(first)) as left, closing(read(second)) as right:
         number = 0
         for number, a in left:
             b = next(right, None)

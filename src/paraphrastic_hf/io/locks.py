@@ -22,8 +22,8 @@ TRIES = 100  # other processes may remove the folder before it is locked
 def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> Iterator[None]:
     """Create a folder and lock it against other processes for the duration of the block.
 
-    If several processes train together, only the main process locks. An empty folder is removed at
-    the end. If the file system does not support locks, the folder stays unlocked, with a warning.
+    If several processes train together, only the main process locks. A folder that is empty at the
+    end is removed. A file system without locks gives a warning.
     """
     if not is_main:
         yield

@@ -15,19 +15,10 @@ class Markdown(str):
 def markdown_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], align: str | None = None
 ) -> list[str]:
-    """Return the lines of a table.
+    """Return the lines of a table. `align` has `l` or `r` for each column (default: l, then r).
 
     Cells are escaped by `literal` unless they are `Markdown`. In all cells, vertical bars are
     escaped and white space is collapsed.
-
-    Args:
-        rows: Cells, one per column.
-        align: `l` or `r` for each column. By default the first column is left-aligned and all
-            others right-aligned.
-
-    Example:
-        >>> markdown_table(["system", "score"], [["a|b", bold("71.8")]])
-        ['| system | score |', '|---|---:|', '| a\\\\|b | **71.8** |']
     """
     align = ("l" + "r" * len(columns))[: len(columns)] if align is None else align
     lines = [_line(columns), f"|{'|'.join(RULES[letter] for letter in align)}|"]
@@ -37,12 +28,7 @@ def markdown_table(
 
 
 def literal(text: str) -> Markdown:
-    """Escape text so that Markdown shows it literally. Collapse white space.
-
-    Example:
-        >>> literal("5 * 3 | _x_ <b> [y](z)")
-        '5 \\\\* 3 \\\\| \\\\_x\\\\_ &lt;b> \\\\[y\\\\](z)'
-    """
+    """Escape text so that Markdown shows it literally. Collapse white space."""
     text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split()))
     text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
     text = re.sub(r"[\\|*`~$\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
@@ -52,12 +38,7 @@ def literal(text: str) -> Markdown:
 
 
 def code(text: str) -> Markdown:
-    """Format text as inline code. Collapse white space.
-
-    Example:
-        >>> code("a `b`")
-        '`` a `b` ``'
-    """
+    """Format text as inline code. Collapse white space."""
     text = " ".join(text.split())
     fence = "`" * (1 + _backticks(text))
     space = " " if "`" in text else ""

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import visible_files
-from paraphrastic_hf.io.lines import raw_lines, table_kind
+from paraphrastic_hf.io.lines import aligned_lines, raw_lines, table_kind
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,6 @@ PLACES_SHOWN = 5
 FIRST_ROWS = 100  # number of rows from which the layout of a table is detected
 Pair = tuple[str, str]
 Row = tuple[str, list[str] | str]  # the place of a row, and its cells or the reason why it is bad
-
-CR = "\ue00d"  # placeholder for a CR within a cell while CSV is parsed
 
 
 class Harmless(str):
@@ -60,24 +58,13 @@ VALUES = (
     *("score", "similarity", "relatednessscore", "relatedness", "label", "goldlabel"),
     *("isduplicate", "quality", "entailmentjudgment", "entailmentlabel", "rating", "gold", "class"),
 )
-# ISO 639-1, and common codes of ISO 639-3
-CODES = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv "
-    "cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr "
-    "ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw "
-    "ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv "
-    "ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr "
-    "ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
-    "yo za zh zu ara ces cmn deu eng fra heb hin ind ita jpn kor nld pol por rus spa tur ukr "
-    "urd vie zho"
-)
-LANGUAGES = frozenset(CODES.split())
 SHOWN = 20  # column names in a message
 FEW = 5  # minimum number of cells to distinguish ids from texts
 WORDS = 6  # a first cell with at least this many words is text, not a column name
 MOSTLY = 0.9  # share of a column's cells that decides its kind
 _NUMBERS = re.compile(r"[\s\d.,;:/()%+\-eE]*\d[\s\d.,;:/()%+\-eE]*")
 _ID = re.compile(r"[!-~]*\d[!-~]*")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)?")  # with or without a region, such as pt-BR
 _PROSE = re.compile(r"\S\s+\S|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\uffdc]")
 
 
@@ -94,9 +81,7 @@ class RowReport:
             shown.append(place)
 
     def describe(self) -> str:
-        """Return text such as `3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9); 1 with a
-        NUL character (a.tsv:7)`.
-        """
+        """Return text such as `2 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9)`."""
         parts = [
             f"{count:,} {reason} ({', '.join(self.places[reason])})"
             for reason, count in self.bad.items()
@@ -119,37 +104,22 @@ class RowReport:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns to read from a table.
+    """Columns to read from a table, by name or number from 1."""
 
-    Attributes:
-        columns: Text columns, by name or number from 1. None detects them.
-        beside: Further columns to read. Their cells follow the texts.
-        prefer: Names of two columns. If a table has both, they are the text columns, in this order.
-        value: Column of the score or label, by name or number. Its cell comes last. "" detects the
-            column. None reads no value.
-    """
-
-    columns: Sequence[str] | None = None
-    beside: Sequence[Any] = ()
-    prefer: Sequence[str] = ()
-    value: str | None = None
+    columns: Sequence[str] | None = None  # the texts; None detects them
+    beside: Sequence[Any] = ()  # further columns, whose cells follow the texts
+    prefer: Sequence[str] = ()  # names of two columns that are the texts if a table has both
+    value: str | None = None  # the score or label, whose cell comes last; "" detects it
 
 
 class Layout(NamedTuple):
-    """Columns of a table.
+    """Columns of a table."""
 
-    Attributes:
-        names: Column names from the header, or numbers from 1 without a header.
-        taken: Indices of the wanted columns: the texts, then the other columns.
-        value: Column of the score or label, if wanted and found.
-        more: Number of additional columns that a row may have.
-    """
-
-    names: list[str]
+    names: list[str]  # from the header, or numbers from 1
     has_header: bool
-    taken: list[int]
-    value: str | None = None
-    more: int = 0
+    taken: list[int]  # indices of the wanted columns: the texts, then the others
+    value: str | None = None  # column of the score or label, if wanted and found
+    more: int = 0  # number of additional columns that a row may have
 
     def cells(self, row: Sequence[str]) -> list[str] | str:
         """Return the wanted cells of a row, or the reason why the row is bad."""
@@ -175,11 +145,8 @@ def find_layout(
 
     The table has as many columns as most rows. The first row is a header if it has known names
     (`HEADERS`), two language codes, or text above a column of numbers. Without known names, the
-    texts are the first two columns of prose, as opposed to numbers, ids and labels.
-
-    Args:
-        header: Whether the first row names the columns. None detects it.
-        texts: Indices of columns that may hold text. None for all columns.
+    texts are the first two columns of prose, as opposed to numbers, ids and labels. `texts` limits
+    them to some columns. `header` tells whether the first row is a header; None detects it.
     """
     if not rows:
         return Layout(["1", "2"], False, [0, 1])
@@ -190,12 +157,12 @@ def find_layout(
     count = len(rows[0]) if header else count
     same = [list(row) for row in rows if len(row) == count]
     head = same[0] if same and rows[0] == same[0] else []
-    below = [_Column(cells) for cells in zip(*same[1:], strict=True)]
+    below = [_Column([row[place] for row in same[1:]]) for place in range(count)]
     if header is True or (header is None and _is_header(head, below, wanted)):
         names = [cell.strip() for cell in head]
     else:
         names, head = [str(number + 1) for number in range(count)], []
-        below = [_Column(cells) for cells in zip(*same, strict=True)]
+        below = [_Column([row[place] for row in same]) for place in range(count)]
     beside = [column_place(names, column, name) for column in wanted.beside]
     if wanted.columns:
         taken = [column_place(names, column, name) for column in wanted.columns]
@@ -231,7 +198,7 @@ def _is_header(head: Sequence[str], below: Sequence[_Column], wanted: Wanted) ->
     if names_columns(head) or any(each and each <= cells for each in (named, set(wanted.prefer))):
         return True
     has_numbers = any(column.has_numbers for column in below)
-    if len(_codes(head)) == 2 and len(head) == 2:
+    if len(head) == 2 and all(map(_LANGUAGE.fullmatch, cells)):
         return all(column.length > 3 for column in below)  # otherwise the codes may be words
     return has_numbers and not any(
         column.has_numbers and not cell.strip() for cell, column in zip(head, below, strict=True)
@@ -253,13 +220,15 @@ def _find_texts(
     for header in HEADERS if has_names else ():
         if header <= set(plain):
             return [place for place, each in enumerate(plain) if each in header][:2]
-    if has_names and len(_codes(names)) == 2:
-        return _codes(names)
+    codes = [place for place, name in enumerate(names) if _LANGUAGE.fullmatch(name)]
+    codes = [place for place in codes if columns[place].has_prose]
+    if has_names and len(codes) == 2:
+        return codes
     allowed = range(len(names)) if texts is None else texts
     others = [place for place in allowed if place not in beside]
     allowed = others if len(others) >= 2 else allowed
     if len(allowed) == 2:
-        both = [columns[place] for place in allowed if columns]
+        both = [columns[place] for place in allowed]
         if texts is not None or not _are_numbered(both, has_names):
             return list(allowed)
     for is_wanted in (
@@ -288,11 +257,10 @@ def _are_numbered(columns: Sequence[_Column], has_names: bool) -> bool:
 def _find_value(
     names: Sequence[str], columns: Sequence[_Column], texts: Sequence[int]
 ) -> str | None:
-    """Find the column of scores or labels.
+    """Find the column of scores or labels: the first match in this list.
 
-    It is the first match in this list: a column with a known name, the first column of numbers
-    after the texts, the last column of numbers (not ids) before the texts, a column with few
-    distinct values.
+    A column with a known name, the first column of numbers after the texts, the last column of
+    numbers (not ids) before the texts, a column with few distinct values.
     """
     plain = list(map(_plain, names))
     for known in VALUES:
@@ -331,13 +299,6 @@ def names_columns(row: Sequence[str]) -> bool:
     return any(header <= cells for header in HEADERS)
 
 
-def _codes(names: Sequence[str]) -> list[int]:
-    """Return the indices of names that are language codes, with or without a region (pt-BR)."""
-    codes = [re.split("[-_]", name.strip().casefold())[0] for name in names]
-    found = {code: place for place, code in enumerate(codes) if code in LANGUAGES}
-    return [place for code, place in found.items() if code != "id" or len(found) == 2]
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", str(name)).casefold()
 
@@ -365,12 +326,7 @@ class PairTable:
 def read_table(
     path: str | Path, *, columns: Sequence[str] | None = None, value: str | None = ""
 ) -> PairTable:
-    """Read the pairs of a table, with scores or labels if the table has any.
-
-    Args:
-        columns: The two text columns, by name or number from 1. None detects them.
-        value: Column of scores or labels, by name or number. "" detects it. None reads no value.
-    """
+    """Read the pairs of a table, with scores or labels if the table has any."""
     layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
     checked = (
@@ -389,10 +345,7 @@ def read_pairs(
     columns: Sequence[str] | None = None,
     **options: Any,
 ) -> list[Pair]:
-    """Return the good sentence pairs of one source, in file order.
-
-    Takes the arguments of `iterate_rows` and the options of `clean_pairs`.
-    """
+    """Return the good sentence pairs of one source, in file order, as `clean_pairs` does."""
     rows = iterate_rows(path, second=second, columns=columns)
     return clean_pairs(rows, name=str(path), **options)
 
@@ -409,13 +362,9 @@ def clean_pairs(
     seed: int = 1,
     beside: int = 0,
 ) -> list[Any]:
-    """Return the good pairs of a source, in order, as tuples of texts.
-
-    Args:
-        rows: Rows from `iterate_rows` or `rows_of_dataset`.
-        max_pairs: Maximum number of pairs. A larger source is sampled at random.
-        bad_rows: `skip` bad rows with a warning, or `refuse` them with an error.
-        max_bad_rows: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
+    """Return the good pairs of a source, in order, as tuples of texts and of `beside` further
+    cells. A source of more than `max_pairs` is sampled at random. The other options are those of
+    `good_rows`.
     """
     report, outside = RowReport(), 0
 
@@ -456,11 +405,8 @@ def good_rows(
 ) -> Iterator[list[str]]:
     """Yield the good rows, with stripped cells. At the end, warn with counts of the bad rows.
 
-    Args:
-        rows: Rows from `iterate_rows`.
-        number: Index of a cell that must hold a finite number.
-        bad_rows: `skip` or `refuse`.
-        max_bad_rows: Share of rows that may be bad, 0 to 1. None uses `MAX_BAD_ROWS`.
+    `number` is the index of a cell that must hold a finite number. Bad rows are skipped or refused
+    (`bad_rows`). A share above `max_bad_rows`, 0 to 1, is an error.
     """
     if bad_rows not in BAD_ROWS:
         raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
@@ -493,12 +439,9 @@ def iterate_rows(
 ) -> Iterator[Row]:
     """Yield `(place, cells)` for each good row of a source and `(place, reason)` for each bad row.
 
-    Args:
-        path: TSV, CSV, JSON Lines, JSON or parquet file, text file (with `second`), folder of
-            parquet files, or folder that `Dataset.save_to_disk` wrote. Files may end in .gz, .xz or
-            .bz2.
-        second: Text file aligned with `path`: line i translates or paraphrases line i of `path`.
-        columns: The two text columns, by name or number from 1. None detects them (`find_layout`).
+    A source is a TSV, CSV, JSON Lines, JSON or parquet file, a text file (with the aligned file
+    `second`), a folder of parquet files, or one that `Dataset.save_to_disk` wrote. Files may end in
+    .gz, .xz or .bz2. The options are as in `Wanted`.
     """
     if second is not None:
         yield from _aligned_rows(Path(path), Path(second))
@@ -523,15 +466,12 @@ def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
     layout = find_layout(good, path.name, wanted, header=header or None)
 
     def laid_out() -> Iterator[Row]:
-        is_header, count = layout.has_header, len(layout.names)
-        takes_all = layout.taken == list(range(count))
+        is_header = layout.has_header
         for place, row in chain(first, rows):
             if isinstance(row, str):
                 yield place, row
             elif is_header:
                 is_header = False
-            elif len(row) == count and takes_all:
-                yield place, row
             else:
                 yield place, layout.cells(row)
 
@@ -586,23 +526,14 @@ def separator_of(line: str) -> str:
 
 
 def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
-    with closing(raw_lines(first)) as left, closing(raw_lines(second)) as right:
-        for number, raw in left:
-            other = next(right, None)
-            if other is None:
-                raise DataError(
-                    f"{second} has only {number - 1:,} lines, fewer than {first}. Align the files"
-                )
-            (a, wrong), (b, wrong_too) = _decoded(raw), _decoded(other[1])
-            yield f"{first.name}:{number}", wrong or wrong_too or [a, b]
-        if next(right, None) is not None:
-            raise DataError(f"{first} has fewer lines than {second}. The files must be aligned")
+    for number, *raw in aligned_lines(first, second, raw_lines):
+        (a, wrong), (b, wrong_too) = map(_decoded, raw)
+        yield f"{first.name}:{number}", wrong or wrong_too or [a, b]
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    """Yield the rows of a CSV file, header first.
-
-    A file with tabs and a number in its first line, such as the STS Benchmark, is read as TSV.
+    """Yield the rows of a CSV file, header first. A file with tabs and a number in its first line,
+    such as the STS Benchmark, is read as TSV.
     """
     csv.field_size_limit(2**31 - 1)
     with closing(raw_lines(path)) as lines:
@@ -611,26 +542,19 @@ def _csv_rows(path: Path) -> Iterator[Row]:
     if delimiter == "\t" and any(map(_is_number, head.split("\t"))):
         yield from _tsv_rows(path)
         return
-    record: list[str] = []  # lines of the current row
+    start = 1  # line number of the current row
 
     def text() -> Iterator[str]:
         for _, raw in raw_lines(path):
             # invalid UTF-8 becomes surrogates, which are detected below
-            line = raw.decode("utf-8", "surrogateescape")
-            record.append(line)
-            end = len(line.rstrip("\r\n"))
-            if "\r" in line[:end]:  # the parser would end the row there
-                line = line[:end].replace("\r", CR) + line[end:]
-            yield line
+            line = raw.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+            yield line.replace("\r", " ")  # the parser would end the row there
 
     reader = csv.reader(text(), delimiter=delimiter, strict=True)
     try:
         for row in reader:
-            place = f"{path.name}:{reader.line_num}"
+            place, start = f"{path.name}:{reader.line_num}", reader.line_num + 1
             joined = "".join(row)
-            record.clear()
-            if not joined.isprintable():
-                row = [cell.replace(CR, "\r") for cell in row]
             if is_blank(joined):
                 yield place, BLANK
             elif "\0" in joined:
@@ -640,24 +564,10 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             else:
                 yield place, row
     except csv.Error as error:
-        opened = _opened_quote(record, reader.line_num - len(record) + 1)
         raise DataError(
-            f"{path}:{opened} opens a quote that is not closed properly (line {reader.line_num}: "
+            f"{path}:{start} opens a quote that is not closed properly (line {reader.line_num}: "
             f"{error}). Double each quote inside a cell"
         ) from error
-
-
-def _opened_quote(lines: Sequence[str], number: int) -> int:
-    """Return the line number at which the last quote was opened.
-
-    `number` is the line number of the first of `lines`.
-    """
-    opened, is_open = number, False
-    for place, line in enumerate(lines, number):
-        if line.count('"') % 2:
-            is_open = not is_open
-            opened = place if is_open else opened
-    return opened
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
@@ -687,11 +597,7 @@ def rows_of_dataset(
     columns: Sequence[str] | None = None,
     beside: Sequence[Any] = (),
 ) -> Iterator[Row]:
-    """Yield the rows of a `datasets.Dataset` or an iterable of mappings. None becomes empty text.
-
-    Args:
-        columns: The two text columns. None detects them (`find_layout`).
-    """
+    """Yield the rows of a `datasets.Dataset` or an iterable of mappings."""
     if isinstance(dataset, Mapping):
         raise DataError(f"The dataset has splits ({', '.join(map(str, dataset))}). Pass one")
     rows = ((f"{name}:{number}", row) for number, row in enumerate(mappings(dataset)))

@@ -47,10 +47,8 @@ def human(value: float, digits: int = 6) -> str:
     """Format a number for a plot.
 
     Example:
-        >>> [human(value) for value in (0, 0.5, 10_000, 2_500_000, 1e-5)]
-        ['0', '0.5', '10k', '2.5M', '1e-5']
-        >>> human(999_950, digits=3)
-        '1M'
+        >>> [human(value) for value in (0.5, 10_000, 2_500_000, 1e-5)]
+        ['0.5', '10k', '2.5M', '1e-5']
     """
     value = float(f"{value:.{digits}g}")
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -69,14 +67,10 @@ def style(
     counts: str = "",
     columns: int = 1,
 ) -> None:
-    """Style a panel. Call this after the data are drawn and the scales are set.
+    """Style a panel, after its data are drawn and its scales are set.
 
-    Several labeled curves get a legend to the right of the panel. A single label becomes the title.
-
-    Args:
-        grid: Axes that have grid lines.
-        counts: Axes with integer ticks: `x`, `y` or `xy`.
-        columns: Number of columns of the legend. 0 adds no legend.
+    Several labeled curves get a legend of `columns` columns (0: none) to the right of the panel. A
+    single label becomes the title. `counts` names the axes with integer ticks: `x`, `y` or `xy`.
     """
     from matplotlib.ticker import (
         FuncFormatter,
@@ -152,10 +146,8 @@ def lines(
     log: bool = False,
     **options: Any,
 ) -> None:
-    """Draw a line with points for each curve, given as x and y values by name.
-
-    Curves of a single point become bars. With `log`, the x axis is logarithmic if the x values span
-    a factor of ten. Takes options of `style`.
+    """Draw each curve, x and y values by name, as a line with points. Curves of a single point
+    become bars. With `log`, the x axis is logarithmic if its values span a factor of ten.
     """
     if curves and all(len(x) == 1 for x, _ in curves.values()):
         heights = [y[0] for _, y in curves.values()]

@@ -19,12 +19,10 @@ PREFIX = "paraphrastic_"
 
 
 def write_remote_code(cls: type, directory: str | Path) -> str | None:
-    """Write the files that a class needs to a folder, which is created if missing.
+    """Write the files that a class needs to a folder, and return the reference for `auto_map`.
 
-    Returns:
-        The reference for `auto_map`, such as
-        `paraphrastic_models_encoders_averaging.AveragingModel`. None, without files, for a class
-        defined elsewhere, such as in a notebook.
+    It looks like `paraphrastic_models_encoders_averaging.AveragingModel`. A class defined
+    elsewhere, such as in a notebook, gives None and no files.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -42,10 +40,7 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
 
 
 def rewrite_code(name: str, directory: Path) -> bool:
-    """Update a file written by `write_remote_code`, and the files it imports, to the current code.
-
-    Returns False and writes nothing if this package has no file of that name.
-    """
+    """Update a file of `write_remote_code` and its imports, if this package has such a file."""
     package = Path(__file__).parents[1]
     for path in package.rglob("*.py"):
         module = ".".join((PACKAGE, *path.relative_to(package).with_suffix("").parts))
@@ -73,11 +68,7 @@ def flat_name(module: str) -> str:
 
 @cache  # repeated saving parses each module only once
 def make_relative(source: str) -> tuple[str, tuple[str, ...]]:
-    """Make the imports from this package in a source text relative.
-
-    Returns:
-        The new source, and the names of the imported modules.
-    """
+    """Make imports from this package relative. Return the source and the imported modules."""
     lines = source.splitlines(keepends=True)
     needed = []
     for node in ast.walk(ast.parse(source)):

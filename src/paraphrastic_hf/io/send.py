@@ -56,10 +56,8 @@ CONTROLS = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")  # they do not occur in
 
 
 def find_leaks(folder: str | Path) -> list[str]:
-    """List secrets and absolute paths in the files of a folder, with file and line.
-
-    Only the first eight characters of a secret are shown. Binary files are searched only for access
-    tokens, and vocabularies only for secrets.
+    """List secrets (first eight characters) and absolute paths in the files of a folder, with file
+    and line. Binary files are searched only for access tokens, and vocabularies only for secrets.
     """
     leaks = []
     for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
@@ -109,28 +107,17 @@ SETTINGS = "https://huggingface.co/settings/tokens"
 
 @dataclass(frozen=True)
 class Destination:
-    """Target of an upload.
+    """Target of an upload."""
 
-    Attributes:
-        repository: Name such as `someone/model`. The default owner is the account of the token.
-        kind: `model`, `dataset` or `space`.
-        private: Visibility of a new repository. None uses the account's default.
-        must_be_private: Reject an existing public repository.
-        token: Access token. None uses the token of `hf auth login` or HF_TOKEN.
-        revision: Branch, created if missing. None means the main branch.
-        pull_request: Open a pull request instead of committing directly.
-        sdk: SDK of a Space, such as `gradio`.
-    """
-
-    repository: str
-    kind: str = "model"
-    private: bool | None = None
-    must_be_private: bool = False
-    token: str | bool | None = None
-    revision: str | None = None
+    repository: str  # such as someone/model; the default owner is the account of the token
+    kind: str = "model"  # or dataset or space
+    private: bool | None = None  # visibility of a new repository; None: the account's default
+    must_be_private: bool = False  # refuse an existing public repository
+    token: str | bool | None = None  # None: that of `hf auth login` or HF_TOKEN
+    revision: str | None = None  # branch, created if missing; None: the main branch
     message: str | None = None
     pull_request: bool = False
-    sdk: str | None = None
+    sdk: str | None = None  # of a Space, such as gradio
 
 
 def check_name(repository: str) -> None:
@@ -143,15 +130,12 @@ def check_name(repository: str) -> None:
 
 
 def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str:
-    """Upload files in one commit, after checking the token and the repository.
+    """Upload files in one commit, after checking the token and the repository. Return the URL of
+    the commit or pull request.
 
-    Args:
-        gather: Function that takes an empty folder and the repository name, and writes the files to
-            upload. It returns patterns of obsolete files: remote files that match a pattern are
-            deleted unless the folder contains them.
-
-    Returns:
-        URL of the commit or pull request.
+    `gather` takes an empty folder and the repository name, and writes the files to upload. It
+    returns patterns of obsolete files: remote files that match are deleted unless the folder
+    contains them.
     """
     repository, exists = _checked(to)
     with tempfile.TemporaryDirectory() as place:
@@ -212,9 +196,8 @@ def _send(folder: Path, to: Destination, exists: bool, stale: Sequence[str]) -> 
 
 
 def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
-    """Copy files of a folder to the same relative paths in another folder.
-
-    Links out of the folder raise an error, except links to `blobs` in the cache of huggingface_hub.
+    """Copy files of a folder to the same relative paths in another. Links out of the folder are
+    refused, except to `blobs` in the cache of huggingface_hub.
     """
     inside = [folder.resolve()]
     if folder.resolve().parent.name == "snapshots":

@@ -23,12 +23,6 @@ def every_text(path: Path) -> Iterator[str]:
     Texts are the strings of parquet and JSON files, the cells of CSV and TSV files, and the lines
     of other files. Invalid UTF-8 becomes U+FFFD. A file in a folder that is not text, such as an
     archive or XML, is skipped with a warning.
-
-    Args:
-        path: The file (text also as .gz, .xz or .bz2) or folder.
-
-    Raises:
-        DataError: `path` does not exist, or is a file that is not text or is damaged.
     """
     if not path.is_dir():
         yield from _texts(path)

@@ -21,40 +21,24 @@ MEASURES = ("SimiLE", "SIM", "BLEU")
 
 @dataclass(frozen=True)
 class Ties:
-    """Share of hypotheses with different scores, and mean difference (thesis, 7.5.1).
+    """Share of hypotheses with different scores, and mean difference (thesis, 7.5.1)."""
 
-    Attributes:
-        pairs: Number of pairs of hypotheses in the same list, over all lists.
-        unequal: Share of these pairs with different scores, 0 to 1.
-        difference: Mean absolute difference between the scores of a pair, 0 to 100.
-    """
-
-    pairs: int
-    unequal: float
-    difference: float
+    pairs: int  # of hypotheses in the same list, over all lists
+    unequal: float  # share of these pairs with different scores, 0 to 1
+    difference: float  # mean absolute difference of a pair, 0 to 100
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Scores of two systems on the same segments, 0 to 100.
-
-    Attributes:
-        hypotheses: Outputs of each system, one per segment.
-        references: List of references of each segment.
-        scores: Scores of both systems, (2, segments), by measure (`MEASURES`).
-        ties: Ties by measure, within n-best lists if given, else between the two systems.
-        is_nbest: Whether n-best lists were given.
-        listed: Scores of all hypotheses in the n-best lists, (hypotheses,), by measure.
-        signature: Settings of the SimiLE scores.
-    """
+    """Scores of two systems on the same segments, 0 to 100, by measure (`MEASURES`)."""
 
     names: tuple[str, str]
     hypotheses: tuple[list[str], list[str]]
     references: list[list[str]]
-    scores: dict[str, np.ndarray]
-    ties: dict[str, Ties]
+    scores: dict[str, np.ndarray]  # (2, segments)
+    ties: dict[str, Ties]  # within n-best lists if given, else between the two systems
     is_nbest: bool
-    listed: dict[str, np.ndarray]
+    listed: dict[str, np.ndarray]  # of all hypotheses in the n-best lists, (hypotheses,)
     signature: str
 
     def change(self, measure: str) -> np.ndarray:
@@ -62,10 +46,8 @@ class Comparison:
         return np.asarray(self.scores[measure][1] - self.scores[measure][0])
 
     def order(self) -> np.ndarray:
-        """Return the indices of segments with different outputs, sorted for the report,
-        (differing,).
-
-        The sort key is |change of BLEU| - |change of SIM|, descending (thesis, 7.7).
+        """Return the indices of segments with different outputs, by descending |change of BLEU| -
+        |change of SIM| (thesis, 7.7), (differing,).
         """
         differs = [a != b for a, b in zip(*self.hypotheses, strict=True)]
         statistic = np.abs(self.change("BLEU")) - np.abs(self.change("SIM"))
@@ -81,13 +63,8 @@ def compare(
     references: References,
     nbest: Sequence[Sequence[str]] | None = None,
 ) -> Comparison:
-    """Score two systems by SimiLE, SIM and sentence BLEU.
-
-    Args:
-        bleu: Function that returns the BLEU of each segment, 0 to 100 (`metrics/matching.py`).
-        names: Distinct names of the two systems.
-        nbest: N-best list of each segment, for counting ties. If None, ties are counted between the
-            outputs of the two systems.
+    """Score two systems by SimiLE, SIM and sentence BLEU, 0 to 100. Ties are counted in the n-best
+    list of each segment, or between the two systems.
     """
     if names[0] == names[1]:
         raise DataError(f"Give the two systems different names, got {names[0]!r} twice")
@@ -120,16 +97,7 @@ def compare(
 
 
 def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
-    """Count ties between hypotheses of the same list (thesis, 7.5.1).
-
-    Args:
-        scores: Score of each hypothesis, 0 to 100, (hypotheses,).
-        lists: Index of each hypothesis's list, (hypotheses,).
-
-    Example:
-        >>> count_ties(np.array([50.0, 50.0, 47.0]), np.array([0, 0, 0]))
-        Ties(pairs=3, unequal=0.6666666666666666, difference=2.0)
-    """
+    """Count ties within each list (thesis, 7.5.1). Scores are 0 to 100, (hypotheses,)."""
     order = np.argsort(lists, kind="stable")
     groups = np.split(scores[order], np.flatnonzero(np.diff(lists[order])) + 1)
     differences = np.array([abs(a - b) for group in groups for a, b in combinations(group, 2)])
@@ -145,12 +113,6 @@ def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]
     The first line determines the format. Moses writes `number ||| hypothesis ||| ...` and counts
     segments from 0. `paraphrastic translate --outputs N` writes `number<tab>score<tab>hypothesis`
     and counts from 1.
-
-    Example:
-        >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")
-        [['a cat', 'the cat']]
-        >>> read_nbest(["1\\t-0.3\\ta cat", "1\\t-0.2\\tthe cat"], 1, "cats.tsv")
-        [['a cat', 'the cat']]
     """
     is_moses = not lines or "|||" in lines[0] or "\t" not in lines[0]
     form = "number ||| hypothesis ||| ..." if is_moses else "number<tab>score<tab>hypothesis"

@@ -29,12 +29,7 @@ def write_comparison(
     bleu: Sequence[CorpusBleu] = (),
 ) -> list[Path]:
     """Write compare.md, compare.json, segments.tsv, scores.png and changes.png. Return their paths.
-
-    Args:
-        systems: Corpus scores of the two systems, from `compare_systems`.
-        folder: Output folder, created if missing.
-        count: Number of segments to show from each end of `comparison.order()`.
-        bleu: Corpus BLEU of the two systems, from `compare_bleu`. Empty to omit it.
+    `count` segments are shown from each end of `comparison.order()`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = ("compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png")

@@ -19,30 +19,19 @@ ORDER = 4  # n-grams of one to four words
 
 @dataclass(frozen=True)
 class CorpusBleu:
-    """Corpus BLEU of one system.
-
-    Attributes:
-        bleu: Corpus BLEU with its 95 % interval, 0 to 100.
-        p_value: Two-sided p-value of the difference to the first system. None for the first system.
-        samples: Number of resamples for the interval.
-    """
+    """Corpus BLEU of one system."""
 
     name: str
-    bleu: Interval
-    p_value: float | None
-    samples: int
+    bleu: Interval  # 95 %, 0 to 100
+    p_value: float | None  # two-sided, of the difference to the first system
+    samples: int  # number of resamples
 
 
 def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-    """Count n-grams for BLEU in each segment, with sacrebleu's 13a tokens.
+    """Count n-grams for BLEU in each segment, (segments, 10), with sacrebleu's 13a tokens.
 
-    Returns:
-        (segments, 10): length of the hypothesis, length of the closest reference, numbers of
-        matching n-grams (n = 1 to 4), numbers of all n-grams (n = 1 to 4).
-
-    Example:
-        >>> bleu_counts(["a b c"], [["a b d e"]]).tolist()
-        [[3, 4, 2, 1, 0, 0, 3, 2, 1, 0]]
+    The columns are: length of the hypothesis, length of the closest reference, numbers of matching
+    n-grams (n = 1 to 4), numbers of all n-grams (n = 1 to 4).
     """
     from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]
 
@@ -54,15 +43,7 @@ def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
 
 
 def bleu_of_counts(counts: np.ndarray) -> np.ndarray:
-    """Compute the BLEU of corpora, 0 to 100, like sacrebleu with exponential smoothing.
-
-    Args:
-        counts: `bleu_counts` summed over segments, (..., 10).
-
-    Example:
-        >>> round(float(bleu_of_counts(np.array([9, 9, 8, 6, 4, 2, 9, 8, 7, 6]))), 1)
-        59.7
-    """
+    """Compute corpus BLEU, 0 to 100, from summed `bleu_counts`, (..., 10), as sacrebleu does."""
     counts = np.asarray(counts, np.float64)
     length, reference = counts[..., 0], counts[..., 1]
     matching, there = counts[..., 2 : 2 + ORDER], counts[..., 2 + ORDER :]
@@ -83,11 +64,7 @@ def compare_bleu(
     seed: int = 1,
 ) -> list[CorpusBleu]:
     """Return the corpus BLEU of each system, with intervals and p-values against the first system.
-
-    Args:
-        samples: Number of resamples for the intervals, 1 or more. Also the number of permutations
-            for p-values with more than 20 segments.
-        seed: Seed of the random draws, 0 or more. All systems share the drawn segments.
+    All systems share the drawn segments.
     """
     lists = [[each] if isinstance(each, str) else list(each) for each in references]
     counts = [bleu_counts(hypotheses, lists).astype(np.float64) for _, hypotheses in systems]

@@ -38,18 +38,12 @@ class Cost(Protocol):
     def signature(self) -> str: ...
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Return one finite cost per candidate, list after list, (candidates,).
-
-        Args:
-            lists: Candidates for each reference. A list may be empty.
-        """
+        """Return one cost per candidate, (candidates,). A list may be empty."""
 
 
 class SemanticCost:
-    """The cost 1 - SimiLE, or 1 - SIM, of each candidate, 0 to 2 (thesis, 7.2.1 and 7.3).
-
-    The `penalty` of the scorer selects a variant of the thesis: `both` is SimiLE, `none` is SIM,
-    and `excess` penalizes only long translations.
+    """The cost 1 - SimiLE of each candidate, 0 to 2 (thesis, 7.2.1 and 7.3), or a variant by the
+    scorer's `penalty`: `none` is SIM, `excess` penalizes only long translations.
     """
 
     def __init__(self, scorer: SimileScorer) -> None:
@@ -72,25 +66,24 @@ class SemanticCost:
         return np.asarray(1.0 - simile(cosines, penalties, self.scorer.alpha), np.float64)
 
 
-class BleuCost:
-    """The cost 1 - BLEU of each candidate, 0 to 1, with add-one smoothing (thesis, 7.3)."""
+class NgramCost:
+    """The cost 1 - score of each candidate, 0 to 1. `cut` splits a text into n-grams."""
 
-    signature = "bleu|smooth:add-1|tok:13a|case:mixed"
-
-    def __init__(self) -> None:
-        self._cut = word_cutter()
-
-    def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        return _each(lists, references, self._cut, smoothed_bleu)
-
-
-class ChrfCost:
-    """The cost 1 - chrF2 of each candidate, 0 to 1, as sacrebleu computes it."""
-
-    signature = "chrf|nc:6|nw:0|beta:2|case:mixed"
+    def __init__(
+        self, signature: str, cut: Callable[[str], Any], score: Callable[[Any, Any], float]
+    ) -> None:
+        self.signature, self.cut, self.score = signature, cut, score
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        return _each(lists, references, char_profile, chrf_score)
+        flat, numbers = _flat(lists)
+        theirs = [self.cut(text) for text in references]
+        pairs = zip(flat, numbers, strict=True)
+        return np.array([1.0 - self.score(self.cut(text), theirs[n]) for text, n in pairs])
+
+
+def bleu_cost() -> NgramCost:
+    """Return the cost of sentence BLEU with add-one smoothing (thesis, 7.3)."""
+    return NgramCost("bleu|smooth:add-1|tok:13a|case:mixed", word_cutter(), smoothed_bleu)
 
 
 class MeanCost:
@@ -108,15 +101,8 @@ class MeanCost:
 
 
 class FunctionCost:
-    """A cost from any function that scores candidates against references.
-
-    Args:
-        limits: Lowest and highest score of the function, which are rescaled to 0 and 1.
-
-    Example:
-        >>> share = lambda ours, theirs: [float(a == b) for a, b in zip(ours, theirs)]
-        >>> FunctionCost(share, "same")([["a", "b"]], ["a"])
-        array([0., 1.])
+    """A cost from any function that scores candidates against references. Its lowest and highest
+    score, `limits`, are rescaled to 0 and 1.
     """
 
     def __init__(
@@ -143,16 +129,13 @@ class FunctionCost:
             return np.empty(0)
         try:
             found = self.function(flat, [references[number] for number in numbers])
+            values = np.asarray(found, np.float64)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             raise DataError(
                 f"{self.name} failed on {counted(len(flat), 'candidate')}: "
                 f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
             ) from error
-        try:
-            values = np.asarray(found, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"{self.name} must return a list of numbers: {error}") from error
         if values.shape != (len(flat),):
             raise DataError(
                 f"{self.name} must return one number for each of {len(flat)} candidates, got an "
@@ -183,26 +166,12 @@ def make_cost(
     limits: Sequence[float] = (0.0, 1.0),
     higher_is_better: bool = True,
 ) -> Cost:
-    """Return the cost for a metric, given by name.
+    """Return the cost for a metric of `METRICS`. `half` is the mean of `bleu` and `simile`.
 
-    Args:
-        metric: One of `METRICS`. `half` is the mean of `bleu` and `simile`.
-        model: Model of SIM and SimiLE, as in `SimileScorer`.
-        similarity: `sentences` (7.2.1), `windows` or `strict-windows`, as in `SimileScorer`.
-        alpha: Weight of the length penalty, 0 or more.
-        penalty: Length penalty of `simile` and `half`, as in `SimileScorer`.
-        name: For `function`, `module:function`. For `evaluate`, the name to pass to
-            `evaluate.load`.
-        field: For `evaluate`, the key of the result with one score per candidate. It may be None if
-            only one key qualifies.
-        options: For `evaluate`, more arguments of `compute`, such as {"lang": "en"}.
-        limits: Lowest and highest score of a `function` or `evaluate` metric.
-
-    Example:
-        >>> cost = make_cost("simile")
-        >>> same, other = cost([["A cat sleeps.", "Dogs bark."]], ["A cat sleeps."])
-        >>> bool(same < 0.01 < other)
-        True
+    `model`, `similarity`, `alpha` and `penalty` are those of `SimileScorer`. `name` is
+    `module:function` for `function`, and that of `evaluate.load` for `evaluate`. For `evaluate`,
+    `field` is the key of the result with one score per candidate (None: the only one), and
+    `options` are arguments of `compute`.
     """
     if metric not in METRICS:
         raise RecipeError(f"cost.metric must be one of {', '.join(METRICS)}, got {metric!r}")
@@ -217,12 +186,12 @@ def make_cost(
     if metric == "evaluate":
         return FunctionCost(_evaluate(str(name), field, options or {}), f"evaluate:{name}", **scale)
     if metric == "chrf":
-        return ChrfCost()
+        return NgramCost("chrf|nc:6|nw:0|beta:2|case:mixed", char_profile, chrf_score)
     if metric == "bleu":
-        return BleuCost()
+        return bleu_cost()
     kept = "none" if metric == "sim" else penalty
     semantic = SemanticCost(SimileScorer(model, similarity=similarity, alpha=alpha, penalty=kept))
-    return MeanCost([BleuCost(), semantic]) if metric == "half" else semantic
+    return MeanCost([bleu_cost(), semantic]) if metric == "half" else semantic
 
 
 def _evaluate(
@@ -262,14 +231,3 @@ def _distinct(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
     places: dict[str, int] = {}
     found = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64)
     return list(places), found
-
-
-def _each(
-    lists: Lists,
-    references: Sequence[str],
-    cut: Callable[[str], Any],
-    score: Callable[[Any, Any], float],
-) -> np.ndarray:
-    flat, numbers = _flat(lists)
-    theirs = [cut(text) for text in references]
-    return np.array([1.0 - score(cut(t), theirs[n]) for t, n in zip(flat, numbers, strict=True)])

@@ -24,11 +24,8 @@ def modules_cache() -> Path:
 
 
 def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Install the metric for `evaluate.load("simile")`. Return the path of the installed file.
-
-    Args:
-        cache: Folder in which `evaluate` looks for modules. None means its default folder, set by
-            the environment variables HF_MODULES_CACHE, HF_HOME and XDG_CACHE_HOME.
+    """Install the metric for `evaluate.load("simile")`, in evaluate's own folder of modules by
+    default. Return the path of the installed file.
     """
     script = SCRIPT.read_bytes()
     root = modules_cache() if cache is None else Path(cache)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -11,55 +10,41 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.errors import DataError
 
 SegmentScores = Callable[[Sequence[str], Sequence[Sequence[str]]], np.ndarray]
+Score = Callable[[str, Sequence[str]], float]  # of a hypothesis and its references, 0 to 100
 
 
-def sentence_bleu(progress: bool = False) -> SegmentScores:
-    """Return a function that computes sentence BLEU, 0 to 100, with sacrebleu's defaults."""
-    from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]  # pip install 'paraphrastic-hf[compare]'
+def sentence_bleu() -> Score:
+    from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]
 
     metric = BLEU(effective_order=True)
-    return lambda hypotheses, references: _each(metric, hypotheses, references, progress)
+    return lambda hypothesis, references: metric.sentence_score(hypothesis, references).score
 
 
-def chrf(progress: bool = False) -> SegmentScores:
-    """Return a function that computes chrF2, 0 to 100, with sacrebleu's defaults."""
+def chrf() -> Score:
     from sacrebleu.metrics import CHRF  # type: ignore[attr-defined]
 
     metric = CHRF()
-    return lambda hypotheses, references: _each(metric, hypotheses, references, progress)
+    return lambda hypothesis, references: metric.sentence_score(hypothesis, references).score
 
 
-def meteor(progress: bool = False) -> SegmentScores:
-    """Return a function that computes nltk's METEOR, 0 to 100. It needs nltk's WordNet."""
+def meteor() -> Score:
     from nltk.tokenize import TreebankWordTokenizer
     from nltk.translate.meteor_score import meteor_score
 
     cut = TreebankWordTokenizer().tokenize
-
-    def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-        pairs = zip(hypotheses, references, strict=True)
-        pairs = tqdm(pairs, total=len(hypotheses), desc="METEOR", disable=not progress)
-        return np.array([100 * meteor_score([cut(r) for r in rs], cut(h)) for h, rs in pairs])
-
-    return score
+    return lambda hypothesis, references: (
+        100 * meteor_score([cut(each) for each in references], cut(hypothesis))
+    )
 
 
-MATCHING: dict[str, Callable[..., SegmentScores]] = {
-    "BLEU": sentence_bleu,
-    "chrF": chrf,
-    "METEOR": meteor,
-}
+MATCHING: dict[str, Callable[[], Score]] = {"BLEU": sentence_bleu, "chrF": chrf, "METEOR": meteor}
 
 
 def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
-    """Load a metric of `MATCHING`. Raise an error if its libraries or data are not installed.
-
-    Returns:
-        A function from hypotheses and their lists of references to scores, (segments,), 0 to 100.
-    """
+    """Load a metric of `MATCHING`, which returns scores, (segments,), 0 to 100."""
     try:
-        score = MATCHING[name](progress)
-        score(["a"], [["b"]])
+        score = MATCHING[name]()
+        score("a", ["b"])
     except ImportError as error:
         raise DataError(
             f"{name} requires {error.name}: pip install 'paraphrastic-hf[compare]'"
@@ -69,13 +54,10 @@ def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
             f"{name} requires WordNet. Run python -m nltk.downloader wordnet, or set NLTK_DATA to "
             "the folder that contains it"
         ) from error
-    return score
 
+    def scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+        bar = tqdm(hypotheses, desc=name, disable=not progress)
+        found = [score(h, list(rs)) for h, rs in zip(bar, references, strict=True)]
+        return np.array(found, np.float64)
 
-def _each(
-    metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]], progress: bool
-) -> np.ndarray:
-    pairs = zip(hypotheses, references, strict=True)
-    name = type(metric).__name__
-    pairs = tqdm(pairs, total=len(hypotheses), desc=name, disable=not progress)  # type: ignore[assignment]
-    return np.array([metric.sentence_score(h, list(rs)).score for h, rs in pairs], np.float64)
+    return scores

@@ -21,9 +21,8 @@ from paraphrastic_hf.metrics.utilities import SemanticUtility
 
 
 def register() -> dict[str, type]:
-    """Register `simile` and `sim` as metrics of `mbrs`. Return the two classes by name.
-
-    Their `Config` has the fields `model` and `alpha`.
+    """Register `simile` and `sim` as metrics of `mbrs`, with the fields `model` and `alpha` in
+    their `Config`. Return the two classes by name.
     """
     try:
         metrics: Any = importlib.import_module("mbrs.metrics")

@@ -35,17 +35,11 @@ IDENTIFIED = 500  # texts from which the languages are identified
 
 
 class Language(NamedTuple):
-    """Translations between a language and English: averages of 1,000 pairs of Tatoeba.
+    """Translations between a language and English: averages of 1,000 pairs of Tatoeba."""
 
-    Attributes:
-        sim: Mean SIM by windows.
-        length: Mean logarithm of the English length over the other, in characters.
-        spread: Standard deviation of this logarithm.
-    """
-
-    sim: float
-    length: float
-    spread: float
+    sim: float  # mean SIM by windows
+    length: float  # mean logarithm of the English length over the other, in characters
+    spread: float  # standard deviation of this logarithm
 
 
 LANGUAGES = {
@@ -188,10 +182,7 @@ def identify(hypotheses: Sequence[str], sources: Sequence[str]) -> tuple[str, st
 def length_ratios(
     hypotheses: Sequence[str], sources: Sequence[str], languages: tuple[str, str]
 ) -> np.ndarray:
-    """Return the logarithm of each translation's length over its expected length, (segments,).
-
-    Lengths are in characters.
-    """
+    """Return the logarithm of each length, in characters, over the expected one, (segments,)."""
     expected = _foreign(languages).length * (1 if languages[1] == ENGLISH else -1)
     own, other = (np.array([len(text) + 1.0 for text in side]) for side in (hypotheses, sources))
     return np.asarray(np.log(own / other) - expected)
@@ -208,10 +199,6 @@ def find_problems(
       language.
     * `truncated`: the translation is much shorter than expected. If it lacks the punctuation mark
       that ends the source, a smaller difference suffices.
-
-    Example:
-        >>> find_problems(["", "The cat."], ["Hallo.", "Die Katze schläft heute."], ("de", "en"))
-        ['empty', 'truncated']
     """
     spread = _foreign(languages).spread
     lengths = length_ratios(hypotheses, sources, languages) / spread

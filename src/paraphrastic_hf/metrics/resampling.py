@@ -24,13 +24,7 @@ DRAWS_AT_A_TIME = 2**22
 
 @dataclass(frozen=True)
 class Interval:
-    """Mean score with a confidence interval.
-
-    Attributes:
-        mean: Mean over the segments, 0 to 1 for SIM and SimiLE.
-        low: Lower end of the interval, in the unit of `mean`.
-        high: Upper end of the interval.
-    """
+    """Mean score of the segments with a confidence interval, 0 to 1 for SIM and SimiLE."""
 
     mean: float
     low: float
@@ -40,17 +34,8 @@ class Interval:
 def confidence_intervals(
     systems: Sequence[np.ndarray], *, samples: int = 1000, seed: int = 1, level: float = 0.95
 ) -> list[Interval]:
-    """Return the mean score of each system, with the confidence interval from resampled means.
-
-    Args:
-        systems: Segment scores of each system, (segments,). All systems share the drawn segments.
-        samples: Number of resamples, 1 or more.
-        seed: Seed of the random draws, 0 or more.
-        level: Share of the resampled means inside the interval, 0 to 1.
-
-    Example:
-        >>> confidence_intervals([np.array([0.5, 0.5, 0.5])])
-        [Interval(mean=0.5, low=0.5, high=0.5)]
+    """Return the mean of each system's segment scores, (segments,), with the interval that contains
+    the share `level` of resampled means. All systems share the drawn segments.
     """
     scores = _stacked(systems, samples)
     means = np.concatenate(list(_resampled_means(scores, samples, seed)), 1)  # (systems, samples)
@@ -122,23 +107,11 @@ def paired_p_value(
 
     The test swaps the two outputs of some segments: in all possible ways for up to 20 segments,
     else in n = `samples` random ways. If k of these give at least the observed score difference, p
-    is (k + 1) / (n + 1).
+    is (k + 1) / (n + 1). With n segments it is at least 2 / 2**n.
 
-    Args:
-        first: Segment scores of one system, (segments,), or statistics, (segments, columns).
-        second: Segment scores or statistics of the other system, in the same shape.
-        score: Function from summed statistics, (..., columns), to corpus scores, (...). None
-            compares mean segment scores.
-        samples: Number of random swaps, 1 or more.
-        seed: Seed of the random draws, 0 or more.
-
-    Returns:
-        Two-sided p-value, above 0, at most 1. With n segments it is at least 2 / 2**n, for example
-        0.0625 for five segments.
-
-    Example:
-        >>> paired_p_value(np.full(6, 0.9), np.full(6, 0.8))
-        0.03125
+    `first` and `second` are segment scores, (segments,), or statistics, (segments, columns).
+    `score` turns summed statistics, (..., columns), into corpus scores, (...). None compares mean
+    segment scores.
     """
     if len(first) != len(second) or not len(first):
         raise ValueError(
@@ -160,31 +133,18 @@ def paired_p_value(
 
 
 def p_text(value: float | None) -> str:
-    """Format a p-value with three decimals, or with one digit below 0.001.
-
-    None and NaN give an empty text.
-
-    Example:
-        >>> p_text(0.0344), p_text(3 / 10001), p_text(None)
-        ('0.034', '0.0003', '')
-    """
+    """Format a p-value with three decimals, or one digit below 0.001. None and NaN are empty."""
     if value is None or np.isnan(value):
         return ""
     return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
 
 
 def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iterator[np.ndarray]:
-    """Yield masks of the examples to swap between two systems, in blocks (masks, size) of bool.
+    """Yield masks of the examples to swap between two systems, in blocks (masks, size) of bool. The
+    first swaps none.
 
-    The first mask swaps no example.
-
-    Args:
-        exact: With up to 20 examples, yield all masks. The last example is then never swapped,
-            because a mask and its complement give differences of opposite sign.
-
-    Example:
-        >>> [mask.tolist() for mask in exchanges(2, samples=0, seed=1)]
-        [[[False, False], [True, False]]]
+    If `exact`, up to 20 examples have all masks. The last example is then never swapped, because a
+    mask and its complement give differences of opposite sign.
     """
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
     if exact and size <= EXACT:

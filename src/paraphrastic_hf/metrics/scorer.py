@@ -43,10 +43,8 @@ Lengths = Callable[[Sequence[str]], np.ndarray]
 def length_counter(model: Any, unit: str = "tokens") -> Lengths:
     """Return a function that measures the lengths of texts with a model's tokenizer, (texts,).
 
-    Args:
-        model: A `SentenceEncoder`, or any object with a Hugging Face `tokenizer`.
-        unit: `tokens` counts tokens without special tokens, as the thesis does. `characters` counts
-            the characters of these tokens joined by spaces, as the 2019 release does.
+    `tokens` counts tokens without special tokens, as the thesis does. `characters` counts the
+    characters of these tokens joined by spaces, as the 2019 release does.
     """
     tokenizer: Any = getattr(model, "tokenizer", None)
     if isinstance(model, SentenceEncoder):
@@ -102,17 +100,11 @@ References = Sequence[str] | Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class SimileScores:
-    """SimiLE and SIM of each segment and of the corpus.
+    """SimiLE and SIM of each segment and of the corpus, -1 to 1."""
 
-    Attributes:
-        simile: SimiLE of each segment, (segments,), -1 to 1.
-        sim: SIM of each segment, without length penalty, (segments,), -1 to 1.
-        signature: Settings of the scores. Only scores with equal signatures are comparable.
-    """
-
-    simile: np.ndarray
-    sim: np.ndarray
-    signature: str
+    simile: np.ndarray  # of each segment, (segments,)
+    sim: np.ndarray  # without length penalty, (segments,)
+    signature: str  # settings; only scores with equal signatures are comparable
 
     @property
     def score(self) -> float:
@@ -327,12 +319,7 @@ class SimileScorer:
 
 
 def is_default(model: Any) -> bool:
-    """Return whether a model is the packaged `simile`, or derived from it.
-
-    Example:
-        >>> is_default(SentenceEncoder.from_pretrained("simile").with_dimension(64))
-        True
-    """
+    """Return whether a model is the packaged `simile`, or derived from it."""
     source, _ = DERIVED_MODELS[DEFAULT_MODEL]
     return (
         isinstance(model, SentenceEncoder)
@@ -350,10 +337,7 @@ def join_settings(*settings: tuple[str, str]) -> str:
 def checked_segments(
     hypotheses: Sequence[str], references: References, start: int = 0, name: str = "references"
 ) -> tuple[list[str], list[list[str]]]:
-    """Check segments. Return the hypotheses, and a list of references for each, as valid Unicode.
-
-    `start` is the number of the first segment and `name` the name of the references, for messages.
-    """
+    """Return the hypotheses, and a list of references for each, as valid Unicode."""
     for side, given in (("hypotheses", hypotheses), (name, references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
             raise DataError(f"{side} must be a list of texts, got {type(given).__name__}")

@@ -19,18 +19,8 @@ ALPHA = 0.25  # thesis 7.2.1
 
 
 def sim(hypotheses: Any, references: Any) -> Any:
-    """Return the cosine of each hypothesis with its reference, or 0 if one of the vectors is zero.
-
-    Args:
-        hypotheses: Embeddings of the hypotheses, (segments, dim), any scale.
-        references: Embeddings of their references, (segments, dim), any scale.
-
-    Returns:
-        SIM of each segment, (segments,), -1 to 1.
-
-    Example:
-        >>> sim(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[4.0, 3.0], [1.0, 0.0]]))
-        array([0.96, 0.  ])
+    """Return the cosine of each hypothesis with its reference, embeddings (segments, dim) of any
+    scale, or 0 if one of the vectors is zero.
     """
     if hypotheses.shape != references.shape:
         raise ValueError(
@@ -45,7 +35,8 @@ def sim(hypotheses: Any, references: Any) -> Any:
 
 
 def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
-    """Compute the factor that reduces a score if the lengths of hypothesis and reference differ.
+    """Compute the factor, 0 to 1, that reduces a score if the lengths of hypothesis and reference
+    differ, (segments,).
 
     * `both`: LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)), as in the thesis.
     * `brevity`: exp(1 - |r| / |h|) if the hypothesis is shorter than the reference, else 1, as in
@@ -53,17 +44,7 @@ def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
     * `excess`: LP if the hypothesis is longer than the reference, else 1.
     * `none`: 1.
 
-    Args:
-        hypotheses: Length of each hypothesis, (segments,), in any unit.
-        references: Length of each reference, (segments,), in the same unit.
-        kind: `both`, `brevity`, `excess` or `none`.
-
-    Returns:
-        Factor of each segment, (segments,), from 0 (only one text is empty) to 1 (equal lengths).
-
-    Example:
-        >>> length_penalty(np.array([4, 2, 0]), np.array([4, 4, 4])).round(3)
-        array([1.   , 0.368, 0.   ])
+    It is 0 if only one text is empty.
     """
     xp = _library(hypotheses)
     longer, shorter = xp.maximum(hypotheses, references), xp.minimum(hypotheses, references)
@@ -81,17 +62,7 @@ def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
 
 
 def simile(similarity: Any, penalty: Any, alpha: float = ALPHA) -> Any:
-    """Compute SimiLE = LP^alpha SIM of each segment, (segments,).
-
-    Args:
-        similarity: SIM of each segment, (segments,), from -1 to 1.
-        penalty: LP of each segment, (segments,), 0 to 1.
-        alpha: Weight of the length penalty, 0 or more. The thesis uses 0.25, and 0 gives SIM.
-
-    Example:
-        >>> simile(np.array([0.8]), np.array([1.0]))
-        array([0.8])
-    """
+    """Compute SimiLE = LP^alpha SIM of each segment, (segments,)."""
     return similarity * penalty**alpha
 
 
@@ -102,9 +73,7 @@ def _library(array: Any) -> Any:
 
 def _scaled(xp: Any, vectors: Any) -> Any:
     """Divide float64 vectors by their largest value, so that squares neither overflow nor
-    underflow.
-
-    Squares of float32 vectors are computed in float64 and need no scaling.
+    underflow. Squares of float32 vectors are computed in float64.
     """
     if vectors.dtype != xp.float64:
         return vectors
@@ -122,11 +91,7 @@ def _dot(first: Any, second: Any) -> Any:
 
 
 class Embedded(Protocol):
-    """Embedded texts that can be compared by index.
-
-    Attributes:
-        lengths: Length of each text in the unit of the penalty, (texts,). None without a penalty.
-    """
+    """Embedded texts to compare by index. `lengths`, (texts,), is None without a penalty."""
 
     lengths: np.ndarray | None
 
@@ -138,12 +103,7 @@ class Embedded(Protocol):
 
 
 class SentenceVectors:
-    """Texts embedded as one vector each, compared by cosine.
-
-    Args:
-        vectors: (texts, dim), any scale.
-        lengths: Length of each text, (texts,). None without a length penalty.
-    """
+    """Texts embedded as one vector each, (texts, dim), any scale, compared by cosine."""
 
     def __init__(self, vectors: np.ndarray, lengths: np.ndarray | None = None) -> None:
         self.vectors, self.lengths = vectors, lengths

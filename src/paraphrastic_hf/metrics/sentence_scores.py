@@ -18,24 +18,14 @@ WORD_ORDER, CHAR_ORDER, BETA = 4, 6, 2
 
 @dataclass(frozen=True)
 class Profile:
-    """N-grams of a text.
+    """N-grams of a text."""
 
-    Attributes:
-        length: Number of tokens.
-        ngrams: N-grams of each order, from 1. Repetitions of an n-gram carry a number.
-    """
-
-    length: int
-    ngrams: tuple[frozenset[Any], ...]
+    length: int  # number of tokens
+    ngrams: tuple[frozenset[Any], ...]  # of each order, from 1
 
 
 def word_cutter() -> Callable[[str], Profile]:
-    """Return a function that splits a text into n-grams of one to four tokens (sacrebleu's 13a).
-
-    Example:
-        >>> word_cutter()("a cat, a cat").length
-        5
-    """
+    """Return a function that splits a text into n-grams of one to four tokens (sacrebleu's 13a)."""
     require("compare", "sacrebleu", what="BLEU")
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
@@ -55,16 +45,7 @@ def char_profile(text: str) -> Profile:
 
 
 def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
-    """Compute BLEU, 0 to 1, with add-one smoothing for n > 1, as sacrebleu's `add-k` (thesis, 7.3).
-
-    Both texts are split by `word_cutter`. A hypothesis that shares no word with the reference
-    scores 0.
-
-    Example:
-        >>> cut = word_cutter()
-        >>> round(smoothed_bleu(cut("the cat sleeps"), cut("the cat is asleep")), 3)
-        0.492
-    """
+    """Compute BLEU, 0 to 1, with add-one smoothing for n > 1 (sacrebleu's `add-k`; thesis, 7.3)."""
     matches = len(hypothesis.ngrams[0] & reference.ngrams[0])
     if not matches:
         return 0.0
@@ -76,12 +57,7 @@ def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
 
 
 def chrf_score(hypothesis: Profile, reference: Profile) -> float:
-    """Compute chrF2, 0 to 1, of two texts split by `char_profile`, as sacrebleu does by default.
-
-    Example:
-        >>> round(chrf_score(char_profile("the cat"), char_profile("the cats")), 3)
-        0.776
-    """
+    """Compute chrF2, 0 to 1, of two texts split by `char_profile`, as sacrebleu does by default."""
     precision = recall = 0.0
     orders = 0
     for own, other in zip(hypothesis.ngrams, reference.ngrams, strict=True):

@@ -24,26 +24,15 @@ LISTED = 10  # segment numbers in the table for each problem
 
 @dataclass(frozen=True)
 class SystemScores:
-    """Scores of one system.
-
-    Attributes:
-        scores: Scores of each segment and of the corpus, -1 to 1.
-        simile: Mean SimiLE with its 95 % interval.
-        sim: Mean SIM with its 95 % interval.
-        p_value: Two-sided p-value of the difference in SimiLE to the first system. None for the
-            first system.
-        sim_p_value: Two-sided p-value of the difference in SIM. None for the first system.
-        samples: Number of resamples for the intervals, and of permutations for p-values with more
-            than 20 segments.
-    """
+    """Scores of one system, with 95 % intervals. p-values compare it with the first system."""
 
     name: str
     scores: SimileScores
     simile: Interval
     sim: Interval
-    p_value: float | None
+    p_value: float | None  # None for the first system
     sim_p_value: float | None
-    samples: int
+    samples: int  # number of resamples, and of permutations for more than 20 segments
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
         return {
@@ -68,14 +57,8 @@ def compare_systems(
     samples: int = 1000,
     seed: int = 1,
 ) -> list[SystemScores]:
-    """Score systems, with confidence intervals and p-values of their differences to the first
-    system.
-
-    Args:
-        references: References, or the sources for a `QualityEstimator`.
-        samples: Number of resamples for the intervals, 1 or more. Also the number of permutations
-            for p-values with more than 20 segments.
-        seed: Seed of the random draws, 0 or more. All systems share the drawn segments.
+    """Score systems against references, or sources for a `QualityEstimator`, with confidence
+    intervals and p-values of their differences to the first. All systems share the drawn segments.
     """
     check_systems(systems, references, samples=samples, seed=seed)
     score: Any = scorer.score
@@ -139,11 +122,7 @@ def system_table(results: Sequence[SystemScores]) -> str:
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
-    """Yield tab-separated lines: segment number, then SimiLE and SIM of each system, -1 to 1.
-
-    Scores without references have a third column per system: the problem that was found in the
-    segment, such as `empty`, or nothing.
-    """
+    """Yield a table of SimiLE, SIM and problems (without references) as lines of TSV."""
     names, columns = ["segment"], list[Iterable[str]]()
     for each in results:
         names += [f"simile:{each.name}", f"sim:{each.name}"]

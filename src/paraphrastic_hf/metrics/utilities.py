@@ -32,35 +32,22 @@ Lists = Sequence[Sequence[str]]
 
 
 class SemanticUtility:
-    """SIM or SimiLE between candidates. All lists are embedded in one call of the encoder.
-
-    Args:
-        scorer: Scorer for SimiLE, or for SIM if its penalty is `none`.
-    """
+    """SIM or SimiLE (by the scorer's `penalty`) between candidates."""
 
     def __init__(self, scorer: SimileScorer) -> None:
         self.scorer = scorer
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """Score each candidate against every candidate of its list.
-
-        Returns:
-            One matrix per list, (candidates, candidates), -1 to 1.
-        """
+        """Return SIM or SimiLE, (candidates, candidates), within each list."""
         embedded, numbers = self._embedded(lists)
         return [self._compared(embedded, each, each) for each in numbers]
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Score each candidate against the mean of all candidates of its list.
+        """Score each candidate against the weighted mean of all candidates of its list,
+        (candidates,) per list.
 
         The dot product with the mean of the unit vectors is exactly the expected SIM. The length
-        penalty uses the mean length of the candidates.
-
-        Args:
-            weights: Weights of the candidates of each list, (candidates,), with sum 1.
-
-        Returns:
-            Scores of the candidates of each list, (candidates,), -1 to 1.
+        penalty uses the mean length. Weights of a list have the sum 1.
         """
         embedded, numbers = self._embedded(lists)
         return [
@@ -76,14 +63,7 @@ class SemanticUtility:
     def with_mean(
         self, hypotheses: Sequence[str], references: Sequence[str], shares: np.ndarray
     ) -> np.ndarray:
-        """Score each hypothesis against the mean of all references, as `aggregated` does.
-
-        Args:
-            shares: Weight of each reference, (references,), with sum 1.
-
-        Returns:
-            Score of each hypothesis, (hypotheses,), -1 to 1.
-        """
+        """Score each hypothesis, (hypotheses,), as `aggregated` does."""
         embedded, (own, other) = self._embedded([hypotheses, references])
         return self._with_mean(embedded, own, other, shares)
 
@@ -118,11 +98,7 @@ class SemanticUtility:
 
 
 class NgramUtility:
-    """BLEU or chrF between candidates. Each candidate is split into n-grams once.
-
-    Args:
-        score: Function from the profiles of a candidate and a reference to a score, 0 to 1.
-    """
+    """BLEU or chrF between candidates, each split into n-grams once."""
 
     def __init__(self, cut: Callable[[str], Any], score: Callable[[Any, Any], float]) -> None:
         self.cut, self.score = cut, score
@@ -138,18 +114,8 @@ class NgramUtility:
 def make_utility(
     metric: str = "simile", *, model: Any = DEFAULT_MODEL, similarity: str = "sentences"
 ) -> Utility:
-    """Return the utility for a metric, given by name.
-
-    Args:
-        metric: `simile`, `sim`, `bleu` (sentence BLEU, smoothed as in the thesis) or `chrf`.
-        model: Model of SIM and SimiLE, as in `SimileScorer`.
-        similarity: As in `SimileScorer`. Only `sentences` supports the method `aggregated`.
-
-    Example:
-        >>> from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk
-        >>> candidates = ["A cat sleeps.", "The cat is asleep.", "Dogs bark."]
-        >>> minimum_bayes_risk([candidates], make_utility("simile"))[0].text != "Dogs bark."
-        True
+    """Return the utility for a metric: `simile`, `sim`, `bleu` (sentence BLEU, smoothed as in the
+    thesis) or `chrf`. Only `similarity` `sentences` supports the method `aggregated`.
     """
     if metric == "bleu":
         return NgramUtility(word_cutter(), smoothed_bleu)

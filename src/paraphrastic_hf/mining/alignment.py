@@ -31,17 +31,11 @@ class _Encoder(Protocol):
 
 
 class Group(NamedTuple):
-    """Sentences that translate each other. One side is empty for sentences without a translation.
+    """Sentences that translate each other. One side may be empty."""
 
-    Attributes:
-        source: Indices of consecutive source sentences.
-        target: Indices of consecutive target sentences.
-        score: Cosine of the joined texts, -1 to 1. 0 if a side is empty.
-    """
-
-    source: range
-    target: range
-    score: float
+    source: range  # indices of consecutive source sentences
+    target: range  # indices of consecutive target sentences
+    score: float  # cosine of the joined texts, -1 to 1, or 0 if a side is empty
 
 
 def align(
@@ -103,14 +97,7 @@ def align_vectors(
     skip_cost: float = SKIP_COST,
     max_sentences: int = MAX_SENTENCES,
 ) -> list[Group]:
-    """Align two documents by the vectors of their blocks of consecutive sentences.
-
-    Args:
-        source: Unit vectors, (sentences - size + 1, dim), of all blocks of 1, 2, ... sentences.
-        target: Unit vectors of the blocks of the translation, in the form of `source`.
-        skip_cost: As in `align`.
-        max_sentences: As in `align`.
-    """
+    """Align by unit vectors, (sentences - size + 1, dim), of blocks of 1, 2, ... sentences."""
     rows, columns = (len(side[0]) if side else 0 for side in (source, target))
     if not rows or not columns:
         return [

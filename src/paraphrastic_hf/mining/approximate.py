@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.mining.neighbors import Neighbors, plan_search, rescored
 from paraphrastic_hf.mining.vectors import ROWS_AT_A_TIME, UnitRows
 
@@ -29,18 +29,10 @@ def nearest_by_faiss(
     probes: int = PROBES,
     progress: bool = False,
 ) -> tuple[Neighbors, Neighbors]:
-    """Find the k nearest targets of every source, and the k nearest sources of every target.
-
-    Args:
-        k: Number of neighbors, at least 1. The result has fewer columns if the other side has fewer
-            than k vectors.
-        kind: `flat` searches all vectors, `ivf` only the vectors of the nearest cells.
-        probes: Number of cells that `ivf` searches, 1 or more.
-
-    Returns:
-        Neighbors of the sources (`ids` are positions in `target`) and neighbors of the targets
-        (`ids` are positions in `source`).
+    """Find the neighbors that `neighbors.nearest` finds. `flat` searches all vectors, `ivf` only
+    those of the `probes` nearest cells.
     """
+    require("mining", "faiss", what="--index faiss")
     keep = plan_search(source, target, k, 1).keep
     found = []
     with tqdm(
@@ -63,18 +55,9 @@ def cells(rows: int) -> int:
     return max(1, min(int(4 * math.sqrt(rows)), rows // ROWS_A_CELL))
 
 
-def load_faiss() -> Any:
-    try:
-        import faiss
-    except ImportError as error:
-        raise DataError(
-            "--index requires FAISS: pip install 'paraphrastic-hf[mining]'. Or use --index exact"
-        ) from error
-    return faiss
-
-
 def _index(corpus: UnitRows, kind: str, probes: int) -> Any:
-    faiss = load_faiss()
+    import faiss
+
     index: Any = faiss.IndexFlatIP(corpus.dimension)
     if kind == "ivf" and len(corpus) > 0:
         number = cells(len(corpus))

@@ -19,7 +19,7 @@ import numpy as np
 from paraphrastic_hf.encoders.vectors import as_array
 from paraphrastic_hf.errors import DataError, nearest_name
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
+from paraphrastic_hf.mining.approximate import PROBES, nearest_by_faiss
 from paraphrastic_hf.mining.neighbors import Neighbors, nearest
 from paraphrastic_hf.mining.tiles import PRECISIONS
 from paraphrastic_hf.mining.vectors import UnitRows
@@ -29,12 +29,8 @@ SMALLEST_MEAN = 0.1  # means near 0, as in short files, would make the ratio mea
 
 
 def neighbor_mean(scores: np.ndarray) -> np.ndarray:
-    """Average the cosines of each sentence with its k nearest neighbors, (sentences,) float64.
-
-    The mean is 0 for a sentence without neighbors.
-
-    Args:
-        scores: Cosines, (sentences, k), with -inf for missing neighbors, which do not count.
+    """Return the mean cosine of each sentence with its k nearest neighbors, (sentences,) float64,
+    from cosines, (sentences, k). Missing neighbors (-inf) do not count. Without any, the mean is 0.
     """
     there = np.isfinite(scores)
     total = np.where(there, scores, 0).sum(1, dtype=np.float64)
@@ -44,21 +40,8 @@ def neighbor_mean(scores: np.ndarray) -> np.ndarray:
 def margin_score(
     cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
 ) -> np.ndarray:
-    """Score pairs of sentences by the margin of their cosine over the mean cosine with neighbors.
-
-    The arrays may have any shapes that broadcast, such as (sources, 1) and (sources, k).
-
-    Args:
-        kind: One of `SCORES`. In a ratio, a mean below 0.1 counts as 0.1.
-
-    Returns:
-        Scores in float32, in the broadcast shape. A cosine is from -1 to 1, a distance from -2 to
-        2. A ratio is about 1 if a pair is no more similar than its neighbors, and higher for a
-        translation.
-
-    Example:
-        >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)
-        array([1.5], dtype=float32)
+    """Score pairs of sentences by the margin of their cosine over the mean cosine with neighbors,
+    float32, in the broadcast shape. In a ratio, a mean below 0.1 counts as 0.1.
     """
     mean = (source_mean + target_mean) / 2
     if kind == "cosine":
@@ -76,17 +59,11 @@ PAIRS_AT_A_TIME = 65_536
 
 
 class Pairs(NamedTuple):
-    """Mined pairs, best first. Equal scores are sorted by source row, then by target row.
+    """Mined pairs, best first. Equal scores are sorted by source row, then by target row."""
 
-    Attributes:
-        score: The margin score of each pair, (pairs,) float32.
-        source: Row of each pair's source vector, (pairs,) int64.
-        target: Row of each pair's target vector, (pairs,) int64.
-    """
-
-    score: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
+    score: np.ndarray  # (pairs,) float32
+    source: np.ndarray  # row of each pair's source vector, (pairs,) int64
+    target: np.ndarray  # row of each pair's target vector, (pairs,) int64
 
     def at_least(self, threshold: float) -> Pairs:
         return Pairs(*(column[self.score >= threshold] for column in self))
@@ -219,7 +196,7 @@ def check_options(
     if threshold is not None and np.isnan(threshold):
         raise DataError("threshold must be a number, got nan")
     if index != "exact":
-        load_faiss()
+        require("mining", "faiss", what=f"index {index}")
     elif precision == "bfloat16":
         require("train", "torch", what="mining with precision bfloat16")
 
@@ -241,13 +218,7 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Choose pairs among the neighbors of sources and of targets, with the options of `mine`.
-
-    Example:
-        >>> near = Neighbors(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
-        >>> link(near, near, score="cosine", threshold=0.5).source.tolist()
-        [0]
-    """
+    """Choose pairs among the neighbors of sources and of targets, with the options of `mine`."""
     means = neighbor_mean(forward.scores), neighbor_mean(backward.scores)
     there = best_of_each(forward, *means, score)
     turned = best_of_each(backward, means[1], means[0], score)
@@ -273,21 +244,8 @@ def link(
 def best_of_each(
     neighbors: Neighbors, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
-    """Pair every sentence with the neighbor that has the highest margin score.
-
-    Ties go to the first neighbor. Sentences without neighbors are left out.
-
-    Args:
-        own_mean: Mean cosine of each sentence with its neighbors, (sentences,).
-        other_mean: Mean cosine of each sentence of the other side with its neighbors, (others,).
-
-    Returns:
-        Pairs in sentence order, with the sentences as sources.
-
-    Example:
-        >>> near = Neighbors(np.array([[0.9, 0.8]], np.float32), np.array([[0, 1]]))
-        >>> best_of_each(near, np.array([0.85]), np.array([0.9, 0.4]), "ratio").target.tolist()
-        [1]
+    """Pair every sentence (as source, in order) with the neighbor of the highest margin score, the
+    first of equal ones. Sentences without neighbors are left out.
     """
     rows = np.nonzero((neighbors.ids >= 0).any(1))[0]
     ids, cosine = neighbors.ids[rows], neighbors.scores[rows]
@@ -321,18 +279,7 @@ def _check(value: str, known: tuple[str, ...], what: str) -> None:
 
 
 def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:
-    """Drop neighbors, then return the k best remaining neighbors of each sentence.
-
-    Args:
-        neighbors: The neighbors of each sentence, (sentences, count), with count above k.
-        is_dropped: Mask of the neighbors to drop, (sentences, count).
-        k: Number of neighbors to return, at least 1.
-
-    Example:
-        >>> near = Neighbors(np.array([[0.9, 0.2]], np.float32), np.array([[0, 1]]))
-        >>> dropped(near, np.array([[True, False]]), 1).ids.tolist()
-        [[1]]
-    """
+    """Drop the neighbors in a mask, (sentences, count). Return the k best of the others."""
     scores = np.where(is_dropped, -np.inf, neighbors.scores).astype(np.float32)
     ids = np.where(is_dropped, -1, neighbors.ids)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paraphrastic_hf.encoders.storage.fingerprint import has_weights, identity
-from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
@@ -26,25 +25,15 @@ BYTES_A_LINE = 4096  # memory for the text, words and vector of a line during en
 
 @dataclass(frozen=True)
 class TextSide:
-    """One of the two texts of a mining run.
+    """One of the two texts of a mining run."""
 
-    Attributes:
-        blocks: The lines in blocks, which are read at most once.
-        stamp: Identifies the lines, as from `file_stamp`. Empty if unknown.
-    """
-
-    blocks: Iterable[list[str]]
-    stamp: str = ""
+    blocks: Iterable[list[str]]  # the lines, read at most once
+    stamp: str = ""  # identifies the lines, as from `file_stamp`; empty if unknown
 
 
 @dataclass(frozen=True)
 class MinedLines:
-    """Mined pairs, with the lines of both texts.
-
-    Attributes:
-        COLUMNS: The columns of `rows`.
-        pairs: Pairs of line indices, best first.
-    """
+    """Mined pairs of line indices, best first, with the lines of both texts."""
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "score", "source", "target", "source_line", "target_line",
@@ -68,15 +57,7 @@ class MinedLines:
 
 
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
-    """Return the share of letters that are part of known tokens, 0 to 1.
-
-    Repeated letters of a text count once.
-
-    Example:
-        >>> from paraphrastic_hf.text.word import WordTokenizer
-        >>> letters_known(WordTokenizer(["cat"]), ["Cat!", "dog"])
-        0.5
-    """
+    """Return the share of distinct letters of each text that are part of known tokens, 0 to 1."""
     names, special = tokenizer.tokens(), tokenizer.special.all
     known, total, batch = 0, 0, tokenizer.encode_batch(texts)
     for place, text in enumerate(texts):
@@ -107,7 +88,7 @@ def mine_lines(
     source: TextSide,
     target: TextSide,
     encoder: Any,
-    folder: str | Path,
+    folder: Path,
     *,
     different: bool = False,
     memory: float = 1024,
@@ -120,43 +101,13 @@ def mine_lines(
     first. Lines without a token that the model knows are in no pair. If both texts are the same,
     every line pairs with itself unless `different` is set.
 
-    Args:
-        encoder: Any object with an `encode` method from texts to vectors.
-        folder: Work folder for a copy of the texts, the vectors and the state of the search. A
-            later run reuses these if texts, model and settings are equal, except for `candidates`,
-            `score`, `one_to_one` and `threshold`.
-        different: Never pair a line with an equal line. For paraphrases within one text.
-        memory: Megabytes to use, above 0, in addition to the model and about 200 bytes per line.
-        **options: Further arguments of `bitext.mine`.
-    """
-    with locked(Path(folder), doing="mining"):
-        return mine_in(
-            Path(folder),
-            (source, target),
-            encoder,
-            different=different,
-            memory=memory,
-            progress=progress,
-            **options,
-        )
-
-
-def mine_in(
-    folder: Path,
-    sides: tuple[TextSide, TextSide],
-    encoder: Any,
-    *,
-    different: bool = False,
-    memory: float = 1024,
-    progress: bool = False,
-    **options: Any,
-) -> MinedLines:
-    """Do the work of `mine_lines` in a folder that the caller has locked.
-
-    The rows of the result are read from this folder, so keep the lock until they have been read.
+    `folder` keeps a copy of the texts, the vectors and the state of the search. A later run reuses
+    these if texts, model and settings are equal, except for `candidates`, `score`, `one_to_one` and
+    `threshold`. The caller must lock it until the rows of the result have been read. `memory` is in
+    megabytes, in addition to the model and about 200 bytes per line. The other options are those of
+    `mine`.
     """
     check_options(memory=memory, **options)
-    source, target = sides
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)
     other = TextStore.write(folder / "target", target.blocks, target.stamp, progress=progress)
     if other.digest == own.digest:

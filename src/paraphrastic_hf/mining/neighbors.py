@@ -46,14 +46,8 @@ def write_search(
 
 
 def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
-    """Load the state of a search. Return the number of strips searched so far.
-
-    Returns 0 and loads nothing if the file does not exist, is damaged, or belongs to another
-    search.
-
-    Example:
-        >>> read_search(None, "en-de", RunningTopK(2, 1), RunningTopK(3, 1))
-        0
+    """Load the state of a search. Return the number of strips searched so far: 0 if the file does
+    not exist, is damaged, or belongs to another search.
     """
     if path is None:
         return 0
@@ -79,31 +73,19 @@ SAVE_SECONDS = 30.0
 
 
 class Neighbors(NamedTuple):
-    """Nearest neighbors of each sentence, nearest first. Equal cosines are sorted by `ids`.
+    """Nearest neighbors of each sentence, nearest first. Equal cosines are sorted by `ids`."""
 
-    Attributes:
-        scores: Cosines of each sentence with its neighbors, (sentences, k) float32. -inf for a
-            missing neighbor.
-        ids: Rows of the neighbors, (sentences, k) int64. -1 for a missing neighbor.
-    """
-
-    scores: np.ndarray
-    ids: np.ndarray
+    scores: np.ndarray  # cosines, (sentences, k) float32, -inf for a missing neighbor
+    ids: np.ndarray  # rows of the neighbors, (sentences, k) int64, -1 for a missing neighbor
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes of the blocks and tiles of a search.
+    """Sizes of the blocks and tiles of a search."""
 
-    Attributes:
-        block: Number of vectors of each side in memory at a time.
-        tile: Number of rows, and of columns, of a tile.
-        keep: Number of candidates kept per sentence, whose cosines are computed again at the end.
-    """
-
-    block: int
-    tile: int
-    keep: int
+    block: int  # number of vectors of each side in memory at a time
+    tile: int  # number of rows, and of columns, of a tile
+    keep: int  # candidates per sentence, whose cosines are computed again at the end
 
 
 def nearest(
@@ -120,25 +102,14 @@ def nearest(
 ) -> tuple[Neighbors, Neighbors]:
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
-    Args:
-        k: Number of neighbors, at least 1. The result has fewer columns if the other side has fewer
-            than k vectors.
-        memory: Megabytes for blocks, tiles and neighbors, above 0. Neighbors take 8 (k + 4) bytes
-            per sentence in float32. Blocks take the remaining memory, at least 64 MB.
-        precision: `float32` is exact. `bfloat16` is several times faster on processors with
-            bfloat16 instructions but sometimes misses a neighbor (`benchmarks/README.md`). The
-            returned cosines are float32 in both cases.
-        key: Identifies the vectors. A state in `keep` with another key is ignored.
-        report: Called after each strip with the number of cosines computed.
+    The result has fewer than k columns if the other side has fewer vectors. Its `ids` are positions
+    in the other side.
 
-    Returns:
-        Neighbors of the sources (`ids` are positions in `target`) and neighbors of the targets
-        (`ids` are positions in `source`).
-
-    Example:
-        >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
-        >>> forward.ids.tolist()
-        [[2], [1], [0]]
+    `memory` is in megabytes, for blocks, tiles and neighbors. Neighbors take 8 (k + 4) bytes per
+    sentence in float32, blocks the rest, at least 64 MB. `bfloat16` is several times faster on
+    processors with bfloat16 instructions but sometimes misses a neighbor (`benchmarks/README.md`).
+    Returned cosines are float32. The file `keep` holds the state of the search of the vectors
+    `key`. `report` gets the number of cosines of each strip.
     """
     plan = plan_search(source, target, k, memory, precision)
     sizes = (len(source), len(target))
@@ -173,12 +144,7 @@ def nearest(
 def plan_search(
     source: UnitRows, target: UnitRows, k: int, memory: float, precision: str = "float32"
 ) -> Plan:
-    """Choose the largest blocks and tiles that fit in `memory`, in MB.
-
-    Example:
-        >>> plan_search(UnitRows(np.eye(3)), UnitRows(np.eye(3)), 4, memory=64)
-        Plan(block=1412640, tile=1440, keep=8)
-    """
+    """Choose the largest blocks and tiles that fit in `memory`, in MB."""
     if source.dimension != target.dimension:
         raise DataError(
             f"Vectors differ in dimension: source {source.dimension}, target {target.dimension}"
@@ -194,10 +160,7 @@ def plan_search(
 
 
 class _Strip(NamedTuple):
-    """A strip of the matrix of cosines, one tile high and a block of targets wide.
-
-    Fields are ranges: first index, index after the last.
-    """
+    """Ranges of a strip of the matrix of cosines, one tile high and a block of targets wide."""
 
     block: tuple[int, int]  # block of sources in memory
     columns: tuple[int, int]  # block of targets
@@ -281,18 +244,8 @@ def rescored(
     rows_at_a_time: int,
     report: Callable[[float], None] = lambda cosines: None,
 ) -> Neighbors:
-    """Choose the k best candidates of each sentence, by cosines computed pair by pair.
-
-    Args:
-        candidates: Positions in `others` of each sentence's candidates, (sentences, candidates), -1
-            for a missing candidate.
-        rows_at_a_time: Number of sentences whose candidates are in memory at a time, at least 1.
-        report: Called with 0 after each block of sentences, to show that the search is running.
-
-    Example:
-        >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])
-        >>> rescored(*both, np.array([[0, 2], [1, 2], [0, -1]]), 1, 100).ids.tolist()
-        [[2], [1], [0]]
+    """Choose the k best candidates (positions in `others`, (sentences, candidates), -1 for none) by
+    cosines computed pair by pair. `report` gets 0 after each block.
     """
     k = min(k, candidates.shape[1], len(others))
     scores = np.full((len(rows), k), -np.inf, np.float32)

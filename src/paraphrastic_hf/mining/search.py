@@ -13,15 +13,10 @@ QUERIES_AT_A_TIME = 1024
 
 
 class Match(NamedTuple):
-    """A text near a query.
-
-    Attributes:
-        cosine: Cosine of text and query, -1 to 1.
-        place: Index of the text among all texts.
-    """
+    """A text near a query."""
 
     cosine: float
-    place: int
+    place: int  # index among all texts
     text: str
 
 
@@ -30,16 +25,8 @@ def nearest_texts(
 ) -> list[list[Match]]:
     """Find the `count` texts nearest to each query by cosine. Ties keep the order of the texts.
 
-    Blocks are read one at a time, so the texts need not fit in memory.
-
-    Args:
-        queries: Vectors of the queries, (queries, dim), any scale.
-        blocks: Blocks of texts with their vectors, (texts, dim), any scale.
-        count: Number of texts per query, at least 1. The result has fewer if there are fewer texts.
-
-    Example:
-        >>> nearest_texts(np.eye(2)[:1], [(["a", "b"], np.eye(2))], 1)
-        [[Match(cosine=1.0, place=0, text='a')]]
+    Queries and vectors, (n, dim), may have any scale. Blocks are read one at a time, so the texts
+    need not fit in memory.
     """
     wanted = unit_length(queries)
     best: list[list[tuple[float, int, str]]] = [[] for _ in wanted]
@@ -60,18 +47,8 @@ def nearest_texts(
 
 
 def highest_cosines(queries: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the cosine of each query with the nearest of the other vectors, in tiles.
-
-    Args:
-        queries: Unit vectors, (queries, dim).
-        others: Unit vectors, (others, dim), at least one. May be memory-mapped.
-
-    Returns:
-        The cosines, (queries,), -1 to 1.
-
-    Example:
-        >>> highest_cosines(np.eye(3)[:2], np.eye(3)[1:])
-        array([0., 1.])
+    """Return the cosine of each query with the nearest of the other vectors, (queries,). All are
+    unit vectors, (n, dim), and `others` may be memory-mapped.
     """
     best = np.full(len(queries), -1, queries.dtype)
     for top in range(0, len(queries), TILE):

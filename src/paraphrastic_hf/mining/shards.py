@@ -14,22 +14,9 @@ ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
 
 def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
-    """Merge neighbors that were searched in each shard separately, into neighbors in all shards.
-
-    Args:
-        parts: Neighbors of the same sentences in each shard, with `ids` counted from 0 within the
-            shard. One part is in memory at a time.
-        sizes: Number of sentences in each shard.
-        k: Number of neighbors, at least 1. The result has fewer if the parts have fewer.
-
-    Returns:
-        Neighbors with `ids` counted through all shards. Equal cosines are sorted by `ids`.
-
-    Example:
-        >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
-        >>> nearer = Neighbors(np.array([[0.9]], np.float32), np.array([[0]]))
-        >>> join([near, nearer], [2, 3], 2).ids.tolist()
-        [[2, 1]]
+    """Merge neighbors of the same sentences that were searched in each shard separately. `sizes`
+    are the shards' numbers of sentences. Equal cosines are sorted by `ids`, counted through all
+    shards.
     """
     best: Neighbors | None = None
     start = 0
@@ -48,17 +35,8 @@ def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
 
 
 def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
-    """Concatenate the neighbors of several groups of sentences.
-
-    Args:
-        parts: At most k neighbors of each group. One part is in memory at a time.
-        rows: Number of sentences in all groups.
-        k: Number of neighbors, at least 1. Missing neighbors become -inf and -1.
-
-    Example:
-        >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
-        >>> stack([near, near], 2, 1).ids.tolist()
-        [[1], [1]]
+    """Concatenate the neighbors, at most k each, of groups of sentences with `rows` sentences in
+    all. Missing neighbors become -inf and -1.
     """
     scores = np.full((rows, k), -np.inf, np.float32)
     ids = np.full((rows, k), -1, np.int64)

@@ -28,15 +28,8 @@ SEARCH = "search.npz"  # beside the folders of both sides
 
 
 class TextStore:
-    """Lines of text on disk, with their hashes and vectors.
-
-    Args:
-        folder: A folder that `write` made.
-
-    Attributes:
-        digest: Hash of the whole text.
-        hashes: Hash of each line without surrounding white space, (lines,) uint64. 0 for a blank
-            line.
+    """Lines of text on disk, with their hashes and vectors. `digest` is the hash of the whole text,
+    `hashes`, (lines,) uint64, those of lines without surrounding white space, 0 for a blank line.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,12 +42,7 @@ class TextStore:
     def write(
         cls, folder: Path, blocks: Iterable[list[str]], stamp: str = "", *, progress: bool = False
     ) -> TextStore:
-        """Copy lines into a folder, unless it already contains complete lines with the same stamp.
-
-        Args:
-            folder: The folder, created if missing. Lines with another stamp are replaced.
-            stamp: Identifies the lines, as from `file_stamp`. An empty stamp never matches.
-        """
+        """Copy lines to a folder, unless it has complete lines with the same stamp."""
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):
                 kept, size = cls(folder), (folder / "text").stat().st_size
@@ -90,18 +78,12 @@ class TextStore:
         return len(self.hashes)
 
     def first_of_each(self) -> np.ndarray:
-        """Return the sorted indices of first occurrences of lines, without blank lines,
-        (distinct,).
-        """
+        """Return the first occurrences of lines that are not blank, sorted, (distinct,)."""
         _, first = np.unique(self.hashes, return_index=True)
         return np.sort(first[self.hashes[first] != NO_TEXT])
 
     def places_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the index of the first line with each hash, (count,), or -1 if there is no such
-        line.
-
-        The hash of a blank line also gives -1.
-        """
+        """Return the first line with each hash, (count,), or -1 for a blank line or none."""
         known, first = np.unique(self.hashes, return_index=True)
         if not len(known):
             return np.full(len(hashes), -1)
@@ -124,12 +106,8 @@ class TextStore:
     ) -> np.ndarray:
         """Return the vectors of all lines, (lines, dim) float32, memory-mapped.
 
-        Vectors of an earlier call are reused if lines, key and package version are equal. An
-        interrupted call resumes after its last finished block.
-
-        Args:
-            encoder: Any object with an `encode` method from texts to vectors.
-            key: The encoder's `identity`, as one line of text.
+        Vectors of an earlier call are reused if lines, `key` (the encoder's `identity`) and package
+        version are equal. An interrupted call resumes after its last finished block.
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"

@@ -14,42 +14,23 @@ from paraphrastic_hf.mining.vectors import UnitRows
 
 
 class RunningTopK:
-    """The `keep` highest scores of every matrix row, with their columns.
-
-    Among equal scores the lowest column is kept, if columns are added in increasing order.
-
-    Attributes:
-        scores: Highest scores of each row, in descending order, (rows, keep) float32. -inf for a
-            missing score.
-        columns: Column of each score, (rows, keep) int32. -1 for a missing score.
-
-    Example:
-        >>> best = RunningTopK(rows=2, keep=1)
-        >>> found = np.array([0, 0]), np.array([4, 5]), np.array([0.3, 0.8])
-        >>> best.add(np.array([1]), *found)  # row 1 has 0.3 in column 4 and 0.8 in column 5
-        >>> best.columns.tolist()
-        [[-1], [5]]
+    """The `keep` highest scores of every matrix row, with their columns. Among equal scores the
+    lowest column is kept, if columns are added in increasing order.
     """
 
     def __init__(self, rows: int, keep: int) -> None:
-        self.scores = np.full((rows, keep), -np.inf, np.float32)
+        self.scores = np.full((rows, keep), -np.inf, np.float32)  # in descending order
         self.columns = np.full((rows, keep), -1, np.int32)
 
     def lowest(self, start: int, stop: int) -> np.ndarray:
-        """Return the lowest kept score of rows `start` to `stop`, (rows,). Lower scores can be
-        skipped.
-        """
+        """Return the lowest kept score of rows `start` to `stop`, (rows,)."""
         return self.scores[start:stop, -1]
 
     def add(
         self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
     ) -> None:
-        """Add scores. Their columns must have higher indices than all columns added before.
-
-        Args:
-            rows: Rows that have a new score, without duplicates, (changed,).
-            place: Index into `rows` for each score, in any order, (new,).
-            column: Column of each score, (new,).
+        """Add scores of `rows` (distinct), (changed,), given by index into `rows`, column and
+        score, (new,). Their columns must be higher than all columns added before.
         """
         keep = self.scores.shape[1]
         order = np.lexsort((column, place))
@@ -75,15 +56,7 @@ MOST_WORKERS = 4
 
 
 class Tile:
-    """A piece of the matrix of cosines in float32, computed by numpy's BLAS.
-
-    Example:
-        >>> tile, best = Tile(), RunningTopK(rows=2, keep=1)
-        >>> tile.multiply(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[::-1])
-        >>> tile.add_rows(best, start=0, count=2, first_column=100)
-        >>> best.columns.tolist()
-        [[101], [100]]
-    """
+    """A piece of the matrix of cosines in float32, computed by numpy's BLAS."""
 
     _nothing: Any = -np.inf  # fills the groups of 16 beyond the edges of the matrix
     _numbers: np.ndarray
@@ -109,12 +82,7 @@ class Tile:
         return block
 
     def multiply(self, rows: Any, columns: Any) -> None:
-        """Compute the cosines of a tile, (rows, columns), and their maxima.
-
-        Args:
-            rows: Vectors of the first side from `load`, (rows, dim).
-            columns: Vectors of the second side from `load`, (columns, dim).
-        """
+        """Compute the cosines of vectors from `load`, (rows, dim), and their maxima."""
         shape = tuple(-(-len(side) // GROUP) * GROUP for side in (rows, columns))
         if self._numbers.shape != shape:
             self._numbers = self._room(shape)
@@ -124,9 +92,8 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: RunningTopK, start: int, count: int, first_column: int) -> None:
-        """Add to `best` every score that may be among the highest of its row.
-
-        `start` is the first matrix row of the tile, `first_column` its first matrix column.
+        """Add to `best` every score that may be among the highest of its row. `start` and
+        `first_column` are the tile's place in the matrix.
         """
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
@@ -138,10 +105,7 @@ class Tile:
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
     def add_columns(self, best: RunningTopK, start: int, count: int, first_row: int) -> None:
-        """Add to `best` every score that may be among the highest of its column.
-
-        `start` is the first matrix column of the tile, `first_row` its first matrix row.
-        """
+        """Add to `best` every score that may be among the highest of its column."""
         lowest = best.lowest(start, start + count)
         groups = self._groups[:, :count]
         highest, _ = self._bounds(groups.max(0))
@@ -170,7 +134,7 @@ class HalfTile(Tile):
     """A piece of the matrix of cosines in bfloat16, computed by torch.
 
     numpy finds the maxima by comparing the bits as int16. This order is correct for non-negative
-    numbers, which are above all negative numbers. Of a negative maximum only the sign is known.
+    numbers, which are above all negative ones. Of a negative maximum only the sign is known.
     """
 
     _nothing = MINUS_INFINITY
@@ -225,12 +189,7 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores that `_search` finds.
-
-    Attributes:
-        place: Index in `chosen` of each score's row or column, (found,).
-        line: Position of each score in its row or column, (found,).
-    """
+    """Scores, their index in `chosen`, and their position in that row or column, (found,)."""
 
     place: np.ndarray
     line: np.ndarray
@@ -240,14 +199,11 @@ class _Found(NamedTuple):
 def _search(
     tile: Tile, maxima: np.ndarray, chosen: np.ndarray, lowest: np.ndarray, keep: int, axis: int
 ) -> _Found:
-    """Find scores above `lowest` and among the `keep` highest, in rows (axis 1) or columns (axis
-    0).
+    """Find scores above `lowest` and among the `keep` highest, in the `chosen` rows (axis 1) or
+    columns (axis 0).
 
-    Args:
-        maxima: Highest score of each group in each row or column, (chosen, groups). Group g has the
-            scores at positions g, g + groups, g + 2 groups and so on.
-        chosen: Indices of the rows or columns to search, (chosen,).
-        lowest: Score to exceed in each of these rows or columns, (chosen,).
+    `maxima`, (chosen, groups), has the highest score of each group: group g has the scores at
+    positions g, g + groups, g + 2 groups and so on.
     """
     groups = maxima.shape[1]
     at_most, at_least = tile._bounds(maxima)

@@ -11,17 +11,11 @@ SCATTERED_ROWS = 512  # reading one vector of a mapped file loads about 16 pages
 
 
 class UnitRows:
-    """The nonzero rows of a matrix, scaled to length 1 when they are read.
+    """The nonzero rows of a matrix, (n, dim), which may be memory-mapped, scaled to length 1 when
+    they are read.
 
-    Zero rows, from texts without a known token, have no neighbors and are left out.
-
-    Args:
-        vectors: The matrix, (n, dim), any float type and any scale. It may be memory-mapped
-            (`np.load(path, mmap_mode="r")`).
-        rows: Indices of the matrix rows to use, increasing, (chosen,). None for all.
-
-    Attributes:
-        rows: Indices of the nonzero matrix rows in use, (count,).
+    Zero rows, from texts without a known token, have no neighbors and are left out. `rows` are the
+    indices in use, increasing, (count,).
     """
 
     def __init__(

@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,78 +43,19 @@ MOST_WORDS = 1_000_000  # words in the cache
 
 
 def serves(tokenizer: object) -> bool:
-    """Return whether the fast path supports a tokenizer.
-
-    The C extension must be compiled, and no token may cross white space.
-    """
+    """Return whether the C extension is compiled and tokens do not cross white space."""
     return WordTable is not None and getattr(tokenizer, "keeps_to_words", False)
 
 
-class Block(Protocol):
-    """Interface of the C object with which one thread encodes texts.
-
-    `mean` averages the texts whose words are all cached or can be segmented in C, and defers the
-    other texts. `asked` lists the words that the tokenizer must segment. `answer` takes the ids of
-    these words and averages the deferred texts. `mean_arrow` and `answer_arrow` are `mean` and
-    `answer` for texts in Arrow's layout. `learn` adds new words to the dictionary.
-    """
-
-    def __len__(self) -> int: ...
-
-    def mean(
-        self,
-        texts: list[str],
-        start: int,
-        stop: int,
-        table: Any,
-        out: np.ndarray,
-        normalize: bool,
-        tokens: np.ndarray | None = None,
-    ) -> None: ...
-
-    def asked(self) -> list[str]: ...
-
-    def answer(
-        self,
-        counts: np.ndarray,
-        ids: np.ndarray,
-        texts: list[str],
-        table: Any,
-        out: np.ndarray,
-        normalize: bool,
-        tokens: np.ndarray | None = None,
-    ) -> None: ...
-
-    def mean_arrow(
-        self,
-        offsets: np.ndarray,
-        utf8: Buffer,
-        start: int,
-        stop: int,
-        table: Any,
-        out: np.ndarray,
-        normalize: bool,
-    ) -> None: ...
-
-    def answer_arrow(
-        self,
-        offsets: np.ndarray,
-        utf8: Buffer,
-        counts: np.ndarray,
-        ids: np.ndarray,
-        table: Any,
-        out: np.ndarray,
-        normalize: bool,
-    ) -> None: ...
-
-    def learn(self, longest: int, most: int) -> None: ...
+# The C object with which one thread encodes texts. `mean` averages the texts whose words are all
+# cached or can be segmented in C, and defers the others. `asked` lists the words that the tokenizer
+# must segment. `answer` takes their ids and averages the deferred texts. `mean_arrow` and
+# `answer_arrow` do the same for texts in Arrow's layout. `learn` adds new words to the dictionary.
+Block = Any
 
 
 class StaticEncoder:
-    """Encoder of texts as means of table rows, for tokenizers that `serves` accepts.
-
-    Thread-safe: concurrent calls run one after the other. `num_threads` = -1 means one per core.
-    """
+    """Thread-safe encoder of texts as means of table rows, for tokenizers that `serves` accepts."""
 
     def __init__(self, tokenizer: TextTokenizer, *, num_threads: int = -1) -> None:
         self._tokenizer = tokenizer
@@ -151,17 +92,9 @@ class StaticEncoder:
     ) -> np.ndarray:
         """Return the mean of the table rows of each text's tokens, (texts, dim) float32.
 
-        Args:
-            texts: Empty texts and texts without known tokens give zeros.
-            table: `Table.arrays`: one row per token, (vocab, dim), contiguous: float32, or packed
-                as in `storage/packing.py`. Or a pair of this and the arrays of a `Window`.
-            tokens: Optional output array for the token count of each text, (texts,) int32.
-
-        Example:
-            >>> from paraphrastic_hf.text.word import WordTokenizer
-            >>> table = np.array([[0, 0], [0, 0], [1, 0], [0, 1]], np.float32)
-            >>> StaticEncoder(WordTokenizer(["cat", "dog"])).encode(["Cat, dog!"], table)
-            array([[0.5, 0.5]], dtype=float32)
+        `table` is `Table.arrays`: one row per token, (vocab, dim), contiguous, float32 or packed,
+        or a pair of this and the arrays of a `Window`. `tokens` is an output array for the token
+        count of each text, (texts,) int32.
         """
         texts = list(texts)  # another thread may change the caller's list
         numbers = table[0] if isinstance(table, tuple) else table
@@ -193,24 +126,9 @@ class StaticEncoder:
     ) -> None:
         """Write the vectors that `encode` returns to `output`, for texts in Arrow's layout.
 
-        Args:
-            offsets: Start of each text in `utf8`, and the end of the last, (texts + 1,) int64.
-            utf8: Bytes of all texts. Invalid UTF-8 is read as U+FFFD.
-            output: (texts, dim), contiguous: float32, float16, or int8 as in `packing.packed`
-                without scales.
-
-        Raises:
-            ValueError: If an offset is out of range, or a mean is too large for `output`.
-
-        Example:
-            >>> from paraphrastic_hf.text.word import WordTokenizer
-            >>> table = np.array([[0, 0], [0, 0], [1, 0], [0, 1]], np.float32)
-            >>> output = np.empty((2, 2), np.float16)
-            >>> encoder = StaticEncoder(WordTokenizer(["cat", "dog"]))
-            >>> encoder.encode_arrow(np.array([0, 3, 11]), b"catcat dog!", table, output)
-            >>> output
-            array([[1. , 0. ],
-                   [0.5, 0.5]], dtype=float16)
+        `offsets` are the start of each text in `utf8`, and the end of the last, (texts + 1,) int64.
+        Invalid UTF-8 is read as U+FFFD. `output` is (texts, dim), contiguous: float32, float16, or
+        int8 as in `packing.packed` without scales.
         """
         rest = table, output, normalize_embeddings
 
@@ -277,9 +195,7 @@ class StaticEncoder:
             future.result()
 
     def _learn_pieces(self) -> None:
-        """Add the tokenizer's pieces to the dictionary: the C code needs them to segment ASCII
-        words.
-        """
+        """Add the tokenizer's pieces to the dictionary, with which C segments ASCII words."""
         unigram = getattr(self._tokenizer, "unigram", None)
         if not self._has_pieces and unigram is not None:
             self._words.cut_with(*unigram())

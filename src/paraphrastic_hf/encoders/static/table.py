@@ -27,24 +27,11 @@ BLOCK = 4096  # rows unpacked at a time
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Token vectors of an averaging model, one row per tokenizer entry. Immutable.
+    """Token vectors of an averaging model, one row per tokenizer entry. Immutable."""
 
-    Attributes:
-        numbers: (vocab, dim) float32, or packed as in `storage/packing.py`. Contiguous.
-        window: Further arrays of a window encoder. None for averages of token vectors alone.
-        rounding_error: Largest rounding error of a row, relative to the row's length. 0 unless
-            `with_precision` rounded the table.
-
-    Example:
-        >>> table = Table.of(np.array([[0.0, 0.0, 0.0], [3.0, 4.0, 0.5]], np.float32))
-        >>> table.with_dimension(2).with_norm_power(0).rows()
-        array([[0. , 0. ],
-               [0.6, 0.8]], dtype=float32)
-    """
-
-    numbers: np.ndarray
-    rounding_error: float = 0.0
-    window: Window | None = None
+    numbers: np.ndarray  # (vocab, dim) float32, or packed as in `storage/packing.py`; contiguous
+    rounding_error: float = 0.0  # largest error of a row, relative to its length
+    window: Window | None = None  # further arrays of a window encoder
 
     @classmethod
     def of(cls, rows: np.ndarray, name: object = "this encoder") -> Table:
@@ -100,10 +87,7 @@ class Table:
         return Table(numbers, rounding_error(numbers, rows), self.window)
 
     def with_dimension(self, dimension: int) -> Table:
-        """Return a table with the first `dimension` dimensions of every row.
-
-        Window encoders are refused, because their hidden layer reads all dimensions of the mean.
-        """
+        """Return a table with the first `dimension` dimensions of every row."""
         check_dimension(dimension, self.dimension)
         if self.window is not None and dimension < self.dimension:
             raise ModelError(
@@ -115,10 +99,8 @@ class Table:
 
 
 def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest rounding error of a row, relative to the length of the exact row.
-
-    The error is the Euclidean distance between packed and exact row. For a row of zeros the error
-    is absolute.
+    """Return the largest Euclidean distance between a packed and an exact row, relative to the
+    exact row's length (absolute for rows of zeros).
     """
     lengths = row_lengths(exact)
     off = row_lengths(unpacked(numbers).astype(np.float64) - exact)

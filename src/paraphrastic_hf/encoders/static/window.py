@@ -13,23 +13,15 @@ TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Arrays of a window encoder besides its token vectors (`models/encoders/window.py`).
+    """Arrays of a window encoder besides its token vectors (`models/encoders/window.py`)."""
 
-    Attributes:
-        context: Summand of each token at each place of a window, (rows, span, features) int8. The
-            ids from rows - 1 on share the last row. Id 0 stands for places outside the text.
-        bias: (features,) int16.
-        inner: Matrix from mean and features to hidden units, (dim + features, hidden) float32.
-        hidden_bias: (hidden,) float32.
-        outer: Matrix from features and hidden units to embeddings, (features + hidden, dim)
-            float32.
-    """
-
+    # Summand of each token at each place of a window, (rows, span, features) int8. Ids from
+    # rows - 1 on share the last row. Id 0 stands for places outside the text.
     context: np.ndarray
-    bias: np.ndarray
-    inner: np.ndarray
-    hidden_bias: np.ndarray
-    outer: np.ndarray
+    bias: np.ndarray  # (features,) int16
+    inner: np.ndarray  # mean and features to hidden units, (dim + features, hidden) float32
+    hidden_bias: np.ndarray  # (hidden,) float32
+    outer: np.ndarray  # features and hidden units to embeddings, (features + hidden, dim) float32
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:

@@ -14,14 +14,8 @@ HEADER_BYTES = 128
 
 @contextmanager
 def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
-    """Open a writer of vectors to a `.npy` file, a float32 array (texts, dim) of unknown length.
-
-    The file and its folder are created if missing. If the `with` block raises, an existing file
-    stays unchanged.
-
-    Yields:
-        A function that takes texts and their vectors, (n, dim). It appends the vectors and ignores
-        the texts.
+    """Yield a function that appends vectors, (n, dim), to a `.npy` file of unknown length, and
+    ignores the texts. A failed block leaves an existing file unchanged.
     """
     target, shape = output_file(path), (0, 0)
 
@@ -40,10 +34,8 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
 
 def array_header(shape: tuple[int, int]) -> bytes:
-    """Return the `.npy` header of a float32 array, padded to `HEADER_BYTES` bytes."""
+    """Return the `.npy` header of a float32 array, `HEADER_BYTES` bytes for any number of rows."""
     header = io.BytesIO()
     description = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, description)
-    text = header.getvalue()
-    length = (HEADER_BYTES - 10).to_bytes(2, "little")
-    return text[:8] + length + text[10:].rstrip(b"\n ").ljust(HEADER_BYTES - 11) + b"\n"
+    return header.getvalue()

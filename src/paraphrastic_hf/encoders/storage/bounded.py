@@ -44,9 +44,8 @@ def loading(directory: Path, what: str = "the model") -> Iterator[None]:
 
 @contextmanager
 def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
-    """Raise a `ModelError` if the `with` block builds a model larger than its weights file.
-
-    The weights file is in `directory`, or in a subfolder if `inside` is `**/`.
+    """Raise a `ModelError` if the `with` block builds a model larger than the weights file in
+    `directory`, or in its subfolders if `inside` is `**/`.
     """
     name = shown_name(directory)
     files = [path for ending in WEIGHTS_FILES for path in directory.glob(inside + ending)]

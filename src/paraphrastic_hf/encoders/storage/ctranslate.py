@@ -27,15 +27,11 @@ ABSOLUTE = ("bert", "roberta", "xlm-roberta", "camembert")  # their converters r
 def converted(
     name: str | os.PathLike[str], *, work: Path | None, advice: str, precision: str = "int8"
 ) -> Path:
-    """Return the directory of a model converted to CTranslate2. Conversion runs on first use only.
+    """Return the directory of a model converted to CTranslate2, which runs on first use and after a
+    local model has changed.
 
-    A local model that changed since its conversion is converted again.
-
-    Args:
-        name: Directory written by CTranslate2 or transformers, or Hub repository.
-        work: Folder for the converted model. None means the folder of a local model.
-        advice: Text appended to the error message if the conversion fails.
-        precision: Number format of the weights, such as `int8` or `float32`.
+    `work` is the folder for the converted model (None: beside a local model), `advice` the end of
+    the error message, `precision` such as `int8` or `float32`.
     """
     require("corpora", "ctranslate2", what="the engine ctranslate2")
     check_model_name(name)
@@ -70,11 +66,7 @@ def converted(
 
 @contextmanager
 def _with_positions(source: Path | None) -> Iterator[Path | None]:
-    """Yield a model directory whose config has the key `POSITIONS`, which the converter requires.
-
-    transformers 5 omits this key. If it is missing, the result is a temporary directory with links
-    to the model's files and a completed config.
-    """
+    """Yield a model directory with `POSITIONS` in its config, which transformers 5 omits."""
     if source is None:
         yield source
         return

@@ -60,21 +60,12 @@ BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 @dataclass(frozen=True)
 class Layout:
-    """Files and loaders of one kind of model.
+    """Files and loaders of one kind of model."""
 
-    Attributes:
-        loader: Name of the public class that loads the model, a key of `locate.LOADED`.
-        auto_class: Name of the transformers Auto class that loads the model.
-        files: Additional files: `GENERATION_CONFIG` for generation, `SENTENCE_TRANSFORMERS_FILES`
-            for sentence embeddings.
-        takes_pairs: Whether the tokenizer returns `token_type_ids` to mark the second text of a
-            pair.
-    """
-
-    loader: str
-    auto_class: Any
-    files: tuple[str, ...] = ()
-    takes_pairs: bool = False
+    loader: str  # public class that loads the model, a key of `locate.LOADED`
+    auto_class: Any  # transformers' Auto class that loads it
+    files: tuple[str, ...] = ()  # additional files, for generation or sentence embeddings
+    takes_pairs: bool = False  # whether `token_type_ids` mark the second text of a pair
 
 
 SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES)
@@ -99,18 +90,14 @@ def save_model(
     packed_rows: np.ndarray | None = None,
     modules: bool = True,
 ) -> None:
-    """Write a model directory, replacing the model that it contains.
+    """Write a model directory, replacing the model that it contains. `model` must be on the CPU.
 
-    `model` must be on the CPU. Files are first written to a subfolder, so a failure leaves the old
-    model intact. The weights are moved last, so a directory with weights is complete. Unrelated
-    files stay.
+    Files are first written to a subfolder, so a failure leaves the old model intact. The weights
+    are moved last, so a directory with weights is complete. Unrelated files stay.
 
-    Args:
-        precision: `float32`, `bfloat16` or `float16`. Averaging models also support `int8` and
-            `int4`, rounded as in `packing.packed`. Loading converts all of them to float32, except
-            in stock sentence-transformers.
-        packed_rows: Table of an averaging model that is already int8 or int4.
-        modules: Whether to write sentence-transformers' files. If False, existing files stay.
+    `precision` is one of `SAVED_PRECISIONS`, int8 and int4 only for averaging models. `packed_rows`
+    is a table that is already int8 or int4. If `modules` is False, existing files of
+    sentence-transformers stay.
     """
     if precision not in SAVED_PRECISIONS:
         known = ", ".join(SAVED_PRECISIONS)
@@ -188,11 +175,8 @@ def _name_token_types(path: Path) -> None:
 
 
 def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
-    """Write sentence-transformers' files, such as `modules.json` with the class that loads the
-    model.
-
-    The class is `StaticEmbedding` for averages of an unpacked table without marks, else the class
-    in `paraphrastic_hf/sbert.py`.
+    """Write sentence-transformers' files. The model's class is `StaticEmbedding` for averages of an
+    unpacked table without marks, else that in `paraphrastic_hf/sbert.py`.
     """
     is_stock = type(model) is AveragingModel and (directory / "tokenizer.json").exists()
     is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)

@@ -11,14 +11,12 @@ config.json).
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
@@ -34,7 +32,7 @@ from paraphrastic_hf.io.files import (
     digest_of,
     open_to_readers,
     read_json,
-    remove,
+    replacing,
     write_bytes,
     write_json,
 )
@@ -50,9 +48,8 @@ def copies() -> Path:
 
 
 def expanded(folder: Path) -> Path:
-    """Return `folder`, or a copy in the cache if it contains a packed model of `EXPANDED`.
-
-    Other packed models need this package in any case. Copies whose files were changed are replaced.
+    """Return `folder`, or a copy in the cache if it contains a packed model of `EXPANDED`. Copies
+    whose files were changed are replaced.
     """
     config = read_json(folder / "config.json")
     if not config.get("packed") or config.get("model_type") not in EXPANDED:
@@ -66,19 +63,13 @@ def expanded(folder: Path) -> Path:
         return target
     try:
         copies().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=copies()) as made:
-            staged = Path(made) / place.name
-            staged.mkdir()
-            _write(folder, config, staged / folder.name)
-            write_bytes(staged / RECORD, _digest(staged / folder.name).encode())
-            with suppress(OSError):  # another process was first, or a damaged copy exists
-                os.replace(staged, place)
-            if not _is_whole(target):
-                remove(place)
-                os.replace(staged, place)
+        with FileLock(str(place) + ".lock"):
+            if not _is_whole(target):  # another process may have been first
+                with replacing(place) as staged:
+                    staged.mkdir()
+                    _write(folder, config, staged / folder.name)
+                    write_bytes(staged / RECORD, _digest(staged / folder.name).encode())
     except (OSError, SafetensorError) as error:
-        if _is_whole(target):
-            return target
         raise OSError(
             f"Cannot copy the model {folder.name} to the cache {copies()}: {error}. Set "
             "PARAPHRASTIC_CACHE to another folder"
@@ -107,7 +98,10 @@ def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
         module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
         write_json(copy / MODULES, [module])
     else:
-        tensors = _unpacked(tensors)
+        tensors = {
+            name.removesuffix(".packed"): _float16(tensor) if name.endswith(".packed") else tensor
+            for name, tensor in tensors.items()
+        }
     if "base" in config:
         base = folder.parent / config["base"]
         _fill(tensors, _float16(load_file(base / WEIGHTS)["embedding.packed"]))
@@ -118,13 +112,6 @@ def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
     open_to_readers(copy / WEIGHTS)
     kept = {key: value for key, value in config.items() if key != "base"}
     write_json(copy / "config.json", {**kept, "packed": False})
-
-
-def _unpacked(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {
-        name.removesuffix(".packed"): _float16(tensor) if name.endswith(".packed") else tensor
-        for name, tensor in tensors.items()
-    }
 
 
 def _fill(tensors: dict[str, np.ndarray], table: np.ndarray) -> None:

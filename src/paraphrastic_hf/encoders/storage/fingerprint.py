@@ -55,15 +55,8 @@ STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_len
 
 
 def identity(model: Any) -> dict[str, str]:
-    """Return 12-digit hashes of a model's weights, tokenizer and configuration.
-
-    Args:
-        model: A `SentenceEncoder`, a torch module, any object with `encode`, or an object with
-            `model` and `tokenizer` such as a `Translator`.
-
-    Example:
-        >>> identity(SentenceEncoder.from_pretrained("english"))
-        {'weights': '72b57844bfcf', 'tokenizer': 'fd4d784b146a', 'config': ''}
+    """Return 12-digit hashes of the weights, tokenizer and configuration of a torch module, an
+    object with `encode`, or one with `model` and `tokenizer`.
     """
     tokenizer = getattr(model, "tokenizer", None)
     if not isinstance(model, SentenceEncoder) and not has_weights(model):
@@ -77,19 +70,13 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether the hashes recorded with some scores, in `settings`, are those of `model`.
-
-    Hashes that are missing in `settings` are ignored.
-    """
+    """Return whether all hashes recorded in `settings` are those of `model`."""
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
 
 def files_hash(path: Path) -> str:
-    """Return the SHA-256 of a model's files, or of a single weights file, in hexadecimal.
-
-    For a directory, the hash covers all files and subfolders except cards and training records
-    (`BESIDE`). Configs are reduced by `behavior(in_training=True)`. A directory without model files
-    gives an empty string.
+    """Return the SHA-256 of a weights file, or of a model's files and subfolders except `BESIDE`,
+    in hexadecimal. It is empty without model files.
     """
     if path.is_file():
         return content_hash(path)
@@ -112,11 +99,7 @@ def _file_hash(path: Path) -> str:
 
 
 def named_hash(name: str) -> str:
-    """Return the `files_hash` of a model by name, downloading it from the Hub if needed.
-
-    The organization `sentence-transformers/` may be omitted. The result is an empty string if the
-    model does not exist or the Hub is out of reach.
-    """
+    """Return the `files_hash` of a model by name, or an empty string if it cannot be found."""
     if name in DERIVED_MODELS and not holds_model(name):
         source, power = DERIVED_MODELS[name]
         return f"{files_hash(packaged_folder(source))} {power}"
@@ -127,10 +110,7 @@ def named_hash(name: str) -> str:
 
 
 def weights_hash(model: Any) -> str:
-    """Return a 12-digit hexadecimal hash of parameter names, shapes and float32 values.
-
-    For a model without accessible parameters, the hash covers only its class.
-    """
+    """Return a hash of parameter names, shapes and float32 values, else of the class."""
     digest = hashlib.blake2b(digest_size=32)
     if _is_table(model):
         rows = model.tokenizer.vocab_size
@@ -146,11 +126,11 @@ def weights_hash(model: Any) -> str:
 
 
 def config_hash(model: Any) -> str:
-    """Return a 12-digit hexadecimal hash of the settings that affect a model's output.
+    """Return a hash of the settings that affect a model's output, or an empty string if there are
+    none.
 
-    It covers the config without `BOOKKEEPING` and training keys, the generation settings of
-    generative models, and the modules and settings of a `SentenceTransformer`. Averaging models,
-    and objects that are not torch modules, give an empty string.
+    It covers the config without `BOOKKEEPING` and training keys, generation settings, and the
+    modules and settings of a `SentenceTransformer`. Averaging models have none.
     """
     found: list[Any] = []
     for name in STOCK_SETTINGS:
@@ -172,9 +152,8 @@ def config_hash(model: Any) -> str:
 
 
 def behavior(settings: Any, *, in_training: bool = False) -> Any:
-    """Return a config without keys that do not affect the model's output.
-
-    Dropout and initialization are kept if `in_training`.
+    """Return the config keys that affect the output. `in_training` keeps dropout and
+    initialization.
     """
     if isinstance(settings, Mapping):
         return {
@@ -194,10 +173,7 @@ def has_weights(model: Any) -> bool:
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """Return a 12-digit hexadecimal hash of a tokenizer's class, entries, scores and settings.
-
-    For tokenizers of neither this package nor Hugging Face, the hash covers only the class.
-    """
+    """Return a hash of a tokenizer's entries, scores and settings (else, of its class)."""
     digest = hashlib.blake2b(digest_size=32)
     backend = plain_backend(tokenizer)
     inner = getattr(tokenizer, "inner", None)  # of a MarkedTokenizer
@@ -220,10 +196,7 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def plain_backend(tokenizer: Any) -> Tokenizer | None:
-    """Return a copy of a Hugging Face tokenizer's backend without truncation and padding.
-
-    Other tokenizers give None.
-    """
+    """Return a Hugging Face tokenizer's backend without truncation and padding, else None."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
         return None

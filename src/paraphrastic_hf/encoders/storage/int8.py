@@ -26,13 +26,9 @@ ADVICE = "Use engine torch, which runs any model"
 
 
 class Int8Encoder:
-    """A mean-pooling transformer that runs on the CPU with 8-bit weights.
-
-    Args:
-        name: sentence-transformers directory or Hub repository.
-        max_length: Maximum number of tokens per text, at least 3. Longer texts are cut.
-        work: Folder for the converted model. None means the folder of a local model.
-        prompt: Text to prepend to every text. None means the model's default prompt.
+    """A mean-pooling transformer on the CPU with 8-bit weights. Texts are cut to `max_length`
+    tokens, at least 3. `work` is as in `converted`. `prompt` is prepended to every text (None: the
+    model's default prompt).
     """
 
     def __init__(

@@ -98,12 +98,7 @@ def holds_model(folder: str | os.PathLike[str]) -> bool:
 
 
 def shown_name(directory: Path) -> str:
-    """Return a model's name for messages: packaged name, Hub repository or path.
-
-    Example:
-        >>> shown_name(packaged_model("english"))
-        'english'
-    """
+    """Return a model's name for messages: packaged name, Hub repository or path."""
     if directory.parent == ASSETS or directory.parents[1:2] == (_copies(),):
         return directory.name
     if directory.parent.name == "snapshots" and directory.parents[1].name.startswith("models--"):
@@ -133,14 +128,6 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
     Nothing is loaded or downloaded. A name is a path if it starts with `/`, `.`, `~`, `runs/` or an
     existing folder, ends in a slash or a file extension, or contains a backslash or several
     slashes. Any other name may be a Hub repository.
-
-    Args:
-        name: Path, packaged model, or repository such as `someone/model`.
-
-    Example:
-        >>> check_model_name("englsh")
-        Traceback (most recent call last):
-        paraphrastic_hf.errors.ModelError: No model named 'englsh'. Did you mean 'english'?
     """
     text = str(name)
     if os.path.isdir(name):
@@ -162,16 +149,8 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
 
 
 def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, Any]:
-    """Return the `config.json` of a model. Raise an error if none of `loaders` can load the model.
-
-    A Hub repository is not checked and gives an empty dictionary.
-
-    Args:
-        loaders: Keys of `LOADED`, the preferred one first.
-
-    Example:
-        >>> check_model_kind("english", "SentenceEncoder")["model_type"]
-        'paraphrastic-averaging'
+    """Return the `config.json` of a model, if one of `loaders` (keys of `LOADED`, the preferred one
+    first) can load it. A Hub repository is not checked and gives an empty dictionary.
     """
     check_model_name(name)
     folder = (
@@ -223,10 +202,7 @@ def _looks_like_path(name: str) -> bool:
 
 
 def as_directory(name: str | os.PathLike[str]) -> str:
-    """Replace the name of a packaged model by its directory, for transformers' `from_pretrained`.
-
-    Paths and repositories stay unchanged.
-    """
+    """Replace the name of a packaged model by its directory. Other names stay unchanged."""
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name) and not holds_model(name)
     return str(packaged_model(str(name)) if is_packaged else name)
 
@@ -241,9 +217,7 @@ def refuse_latent(name: str, latent: str | None) -> None:
 
 
 def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> None:
-    """Raise a `TypeError` for keywords that are neither in `HubOptions` nor parameters of
-    `function`.
-    """
+    """Refuse keywords that are neither `HubOptions` nor parameters of `function`."""
     unknown = [name for name in hub if name not in HubOptions.__annotations__]
     refuse_keywords(unknown, function, more=HubOptions.__annotations__)
 
@@ -251,15 +225,8 @@ def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> N
 def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Path:
     """Return the directory of a model, downloading the model from the Hub if needed.
 
-    Args:
-        name: Path, packaged model or repository such as `someone/model`, tried in this order.
-        **hub: `revision` (branch, tag or commit), `token` (for private repositories), `cache_dir`
-            (download folder) and `local_files_only` (no network access).
-
-    Raises:
-        ModelError: If the model does not exist, its training is not finished, the Hub is out of
-            reach, or the download is incomplete.
-        TypeError: If an option is unknown.
+    `name` is a path, packaged model or repository, tried in this order. Options are `revision`
+    (branch, tag or commit), `token`, `cache_dir` and `local_files_only`.
     """
     check_hub_options(hub, local_directory)
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)

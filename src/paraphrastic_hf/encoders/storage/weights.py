@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """Weights of an encoder: a token table, until the torch model is requested and replaces it.
-
-    Args:
-        held: An encoder of this package, or the table of an averaging model.
-        directory: Directory to load the model from on first use. If None, the model is built from
-            the table.
-
-    Attributes:
-        rounding_error: Rounding error of the table, kept when the model replaces the table.
+    """Weights of an encoder: a token table, until the torch model is requested and replaces it. The
+    model is loaded from `directory`, or built from the table.
     """
 
     def __init__(self, held: SentenceEncoderModel | Table, directory: Path | None = None) -> None:
@@ -41,11 +34,8 @@ class Weights:
 
     @classmethod
     def read(cls, directory: Path, *, as_table: bool) -> Weights:
-        """Read the weights of a model directory of this package, or of a saved `StaticEmbedding`.
-
-        Args:
-            as_table: Read only the table, without torch, if possible. Models of character n-grams
-                are always loaded with torch.
+        """Read the weights of a model directory of this package or of a saved `StaticEmbedding`:
+        only the table, without torch, if possible and `as_table`.
         """
         if is_static_embedding(directory):
             return cls(Table.of(read_static_embedding(directory), directory))
@@ -65,9 +55,7 @@ class Weights:
         return self._held
 
     def model_to_save(self) -> SentenceEncoderModel:
-        """Return the transformers model. If the weights are a table, build a new model and keep the
-        table.
-        """
+        """Return the transformers model. A table is kept, and each call builds a new model."""
         held = self._held
         if not isinstance(held, Table):
             return held
@@ -104,10 +92,7 @@ class Weights:
         return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
 
     def table(self) -> Table | None:
-        """Return the fast path's table, or None unless the model averages in float32 on the CPU.
-
-        If the model is loaded, the result shares its memory.
-        """
+        """Return the table, or None unless the model averages in float32 on the CPU."""
         held = self._held
         if isinstance(held, Table):
             return held
@@ -146,11 +131,7 @@ class Weights:
 
 
 def read_table(directory: Path) -> Table | None:
-    """Read the table of an averaging model.
-
-    Returns None for other models, and for damaged directories, for which `load_model` raises an
-    error.
-    """
+    """Read the table of an averaging model. Return None for other models and damaged ones."""
     try:
         config = read_json(directory / "config.json")
         is_packed, kind = bool(config.get("packed")), config.get("model_type")
@@ -207,10 +188,7 @@ def _read_window(tensors: Any, config: dict[str, Any], directory: Path) -> Windo
 
 
 def refuse_settings(directory: Path) -> None:
-    """Raise a `ModelError` for sentence-transformers settings that this package does not support.
-
-    These are non-empty prompts, truncated dimensions, and similarities other than the cosine.
-    """
+    """Refuse prompts, truncated dimensions and similarities other than the cosine."""
     path = directory / SETTINGS
     if not path.is_file():
         return

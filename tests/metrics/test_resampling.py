@@ -9,7 +9,12 @@ import pytest
 from paraphrastic_hf.evaluation.measures.judged import Judged, judged_p_value
 from paraphrastic_hf.metrics import resampling
 from paraphrastic_hf.metrics.corpus_bleu import bleu_of_counts
-from paraphrastic_hf.metrics.resampling import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import (
+    Interval,
+    confidence_intervals,
+    p_text,
+    paired_p_value,
+)
 from tests.evaluation.made_pairs import correlation_p_value
 
 
@@ -35,13 +40,6 @@ def test_many_draws_approach_all_exchanges(monkeypatch: pytest.MonkeyPatch) -> N
     assert drawn == pytest.approx(exact, abs=4 * (exact / 40_000) ** 0.5)
     monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", 12 * 7)
     assert paired_p_value(first, second, samples=40_000) == drawn
-
-
-@pytest.mark.parametrize("samples", [1, 5, 1000])
-def test_p_is_at_least_one_over_draws_plus_one(samples: int) -> None:
-    first = scores(8)
-    assert paired_p_value(first + 0.01, first, samples=samples) >= 1 / (samples + 1)
-    assert paired_p_value(first + 0.01, first) == paired_p_value(first, first + 0.01) == 1 / 1001
 
 
 @pytest.mark.parametrize("segments", [6, 60])
@@ -115,15 +113,67 @@ def test_equal_systems_have_at_most_5_percent_false_positives(
     assert share <= most + 3 * (most * (1 - most) / trials) ** 0.5
 
 
-def test_p_values_need_equal_segments_and_samples() -> None:
+def test_p_is_symmetric_and_needs_equal_segments_and_samples() -> None:
+    first = scores(8)
+    assert paired_p_value(first + 0.01, first) == paired_p_value(first, first + 0.01) == 1 / 1001
     for sizes, samples, named in (((0, 0), 9, "0"), ((3, 2), 9, "3 and 2"), ((3, 3), 0, "0")):
         with pytest.raises(ValueError, match=named):
             paired_p_value(*map(np.zeros, sizes), samples=samples)
 
 
 def test_p_values_are_formatted() -> None:
-    assert p_text(1 / 6) == "0.167"
-    assert p_text(1 / 1001) == "0.001"
-    assert p_text(2 / 100_001) == "2e-05"  # never 0.000
-    assert p_text(1.0) == "1.000"
-    assert p_text(None) == p_text(float("nan")) == ""
+    values = (1 / 6, 1 / 1001, 2 / 100_001, 1.0, None, float("nan"))
+    assert [p_text(value) for value in values] == ["0.167", "0.001", "2e-05", "1.000", "", ""]
+
+
+def test_two_segments_by_hand() -> None:
+    """Resamples of (0, 1) have means 0, 1/2, 1 with probabilities 1/4, 1/2, 1/4."""
+    interval = confidence_intervals([np.array([0.0, 1.0])], samples=2000)[0]
+    assert interval == Interval(0.5, 0.0, 1.0)
+    middle = confidence_intervals([np.array([0.0, 1.0])], samples=2000, level=0.4)[0]
+    assert middle == Interval(0.5, 0.5, 0.5)
+
+
+def test_the_interval_matches_the_normal_distribution() -> None:
+    """The mean of 400 uniform scores has the deviation s / 20."""
+    values = scores(1, 400)
+    interval = confidence_intervals([values], samples=4000)[0]
+    half = 1.96 * values.std() / 20
+    # With 4,000 resamples the error of a 2.5 % quantile is about 4 % of the half width.
+    assert interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert interval.high == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 41 * 7])
+def test_intervals_depend_only_on_the_scores_and_the_seed(
+    monkeypatch: pytest.MonkeyPatch, at_a_time: int
+) -> None:
+    first, second = scores(6, 41), scores(7, 41)
+    (whole,) = confidence_intervals([first], samples=50)
+    assert whole != confidence_intervals([first], samples=50, seed=2)[0]
+    monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", at_a_time)
+    assert confidence_intervals([second, first], samples=50)[1] == whole
+
+
+def test_segments_are_drawn_uniformly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", 64)
+    means = np.concatenate(list(resampling._resampled_means(np.eye(8), 2000, 1)), 1)
+    assert means.shape == (8, 2000)
+    np.testing.assert_allclose(means.sum(0), 1)  # one draw of 8 adds 1/8 somewhere
+    np.testing.assert_allclose(means.mean(1), 1 / 8, atol=0.012)  # 4 deviations
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("side", [0, 1])
+def test_scores_that_are_not_finite_are_refused(bad: float, side: int) -> None:
+    systems = [scores(12), scores(13)]
+    systems[side][6] = bad
+    for call in (lambda: confidence_intervals(systems), lambda: paired_p_value(*systems)):
+        with pytest.raises(ValueError, match=rf"{side + 1}.*{bad}.*7"):
+            call()
+
+
+@pytest.mark.parametrize(("sizes", "named"), [([], "systems"), ([0], "0"), ([3, 2], "2, 3")])
+def test_intervals_need_equal_numbers_of_segments(sizes: list[int], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        confidence_intervals([np.zeros(size) for size in sizes])
