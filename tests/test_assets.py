@@ -108,8 +108,8 @@ def test_a_card_agrees_with_its_run(name: str, development: str) -> None:
 @needs_data
 def test_the_development_score_agrees_with_the_card() -> None:
     pairs = read_stsb(Path(str(DATA)) / "eval", "dev")
-    score = score_suite(SentenceEncoder.from_pretrained().encode, [pairs]).datasets[0]
-    assert f"| STS-B dev | {score.pearson:.1f} | {score.spearman:.1f} |" in (
+    score = score_suite(SentenceEncoder.from_pretrained().encode, [pairs])[0].scores
+    assert f"| STS-B dev | {score['pearson']:.1f} | {score['spearman']:.1f} |" in (
         packaged_model() / "README.md"
     ).read_text(encoding="utf-8")
 
@@ -132,7 +132,7 @@ def test_a_prefix_of_the_dimensions_scores_well(name: str) -> None:
     pairs = read_stsb(Path(str(DATA)) / "eval", "dev")
     whole = SentenceTransformer(str(packaged_model(name)), device="cpu")
     prefix = SentenceTransformer(str(packaged_model(name)), device="cpu", truncate_dim=128)
-    scores = [score_suite(model.encode, [pairs]).datasets[0].pearson for model in (whole, prefix)]
+    scores = [score_suite(model.encode, [pairs])[0].scores["pearson"] for model in (whole, prefix)]
     assert scores[1] > scores[0] - 5
 
 

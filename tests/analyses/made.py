@@ -14,6 +14,17 @@ from tests.corpora.made_files import put
 DEMO = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 
 
+class Degrees:
+    """Encodes a number as an angle in degrees, multiplied by `times`."""
+
+    def __init__(self, times: float = 1.0) -> None:
+        self.times = times
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        angles = np.radians([self.times * float(text) for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], 1)
+
+
 def word_encoder(vectors: Mapping[str, Sequence[float]]) -> SentenceEncoder:
     """An averaging encoder with a given vector for each word."""
     rows = list(vectors.values())

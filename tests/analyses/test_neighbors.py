@@ -14,6 +14,7 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import column, word_encoder
+from tests.evaluation.made_pairs import Lengths
 
 CIRCLE = {"big": (1, 0), "large": (0.9, 0.1), "small": (-1, 0.1), "red": (0, 1)}
 WORDS = ["red", "small", "large", "big"]
@@ -60,13 +61,8 @@ def test_neighbors_among_rows_of_words_and_ngrams() -> None:
     assert found(analysis) == ["t_", "at"]
 
 
-class Foreign:
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[len(text), 1.0] for text in texts])
-
-
 def test_rows_need_an_encoder_with_one_table() -> None:
-    foreign = {"x": Foreign()}
+    foreign = {"x": Lengths()}
     analysis = neighbors(foreign, ["abc"], among=["ab", "abcd"], count=1)
     assert found(analysis, "x") == ["abcd"]
     with pytest.raises(ModelError):

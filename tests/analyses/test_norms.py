@@ -33,8 +33,8 @@ def test_norms_are_averaged_over_distinct_words() -> None:
     counts = {"the": 1000, "of": 999, "cat": 12, "gnu": 11}
     analysis = norms(word_encoder(WORDS), sentences(), counts, name="made")
     tags, frequency, extremes = analysis.tables
-    assert tags.rows == [["NN", 5, 5.0], ["DT", 5, pytest.approx(6 / 5)]]
-    assert frequency.rows == [[1000, 1, 1.0], [100, 1, 1.0], [10, 1, 3.0]]
+    assert tags.rows == [("NN", 5, 5.0), ("DT", 5, pytest.approx(6 / 5))]
+    assert frequency.rows == [(1000, 1, 1.0), (100, 1, 1.0), (10, 1, 3.0)]
     assert extremes.rows[0][1] == "cat, the, of"
     assert extremes.rows[1][1] == "of, the, cat"
 

@@ -51,31 +51,22 @@ def test_an_example_is_broken_by_one_wrongly_labeled_paraphrase() -> None:
     assert [each.is_broken for each in found] == [True, True, False]
     assert found[0].paraphrases == ("a film that is fine", "a lovely film")
     report = report_attack(found, perplexity=lambda texts: np.array([4.0, 9.0]))
-    assert report.accuracy == pytest.approx(200 / 3)
-    assert report.accuracy_under_attack == 0
-    assert report.broken == pytest.approx(200 / 3)
-    assert report.success == 100
-    assert report.agreement == 50
-    assert report.queries == 8
-    assert report.overlap == pytest.approx(1 / 3)  # two words of three, and no words
-    assert report.perplexity == pytest.approx(6)
-    assert np.isnan(report.similarity)
-    assert "| 66.7 |" in attack_markdown({"scpn": report})
+    expected = {
+        **{"examples": 3, "attacked": 3, "accuracy": 200 / 3, "accuracy_under_attack": 0},
+        **{"broken": 200 / 3, "success": 100, "agreement": 50, "paraphrases": 5 / 3, "queries": 8},
+        **{"overlap": 1 / 3, "perplexity": 6, "similarity": np.nan},  # overlap: 2 of 3 words, and 0
+    }
+    assert vars(report) == pytest.approx(expected, nan_ok=True)
     assert training_rows(found)[-1] == ["bad", "a mess"]
 
 
 def test_the_attack_table_has_no_empty_column_and_no_nan() -> None:
     tame = report_attack(attack(EXAMPLES[:1], says, [["a film that is fine"]]))
     broken = report_attack(attack(EXAMPLES, says, PARAPHRASES))
-    assert "nan" not in attack_markdown({"tame": tame})
-    assert "cosine" not in attack_markdown({"tame": tame}).splitlines()[0]
-    both = attack_markdown({"tame": tame, "bt": broken})
-    header, _, first, second, *notes = both.splitlines()
-    place = header.split("|").index(" overlap ")
-    assert first.split("|")[place].strip() == ""
-    assert float(second.split("|")[place]) == pytest.approx(1 / 3, abs=0.01)
-    assert [note for note in notes if note.startswith("tame")]
-    assert not [note for note in notes if note.startswith("bt")]
+    header, _, first, second, *notes = attack_markdown({"tame": tame, "bt": broken}).splitlines()
+    assert header.endswith("| queries | overlap |")
+    assert (first[-8:], second[-8:]) == ("| 2 |  |", "| 0.33 |")
+    assert [note.partition(":")[0] for note in notes if note] == ["tame"]
 
 
 @pytest.mark.parametrize(("kind", "pad"), [("Bert", 0), ("Roberta", 1)])

@@ -12,6 +12,7 @@ from paraphrastic_hf.evaluation.suites.probing import TASKS, read_made, read_pro
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.corpora.made_files import put
+from tests.evaluation.made_pairs import Lengths
 
 WORDS = ("cat", "dog", "cow", "hen", "ant", "bee", "fox", "owl", "rat", "yak")
 
@@ -19,11 +20,6 @@ WORDS = ("cat", "dog", "cow", "hen", "ant", "bee", "fox", "owl", "rat", "yak")
 class Letters:
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.array([[text.count(c) for c in "abcdefgs.,!?"] for text in texts], float)
-
-
-class Lengths:
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[len(text)] for text in texts], float)
 
 
 class Both(Letters):

@@ -10,14 +10,21 @@ from scipy import stats
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.corpora.load import find_source
+from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.evaluation.suites.translation import correlations
+from paraphrastic_hf.evaluation.suites.sts import YEARS
+from paraphrastic_hf.evaluation.suites.translation import (
+    MEANS,
+    SUFFIXES,
+    correlations,
+    sts_correlations,
+)
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.text.subword import SubwordTokenizer
-from tests.evaluation.made_pairs import Letters
+from tests.evaluation.made_pairs import Letters, row_of
 from tests.texts import SENTENCES
 
 CONFIGS = list(find_source("wmt_da").configs)
@@ -53,27 +60,38 @@ def encoder(subword: SubwordTokenizer) -> SentenceEncoder:
     return SentenceEncoder(AveragingModel(config), subword)
 
 
-def absent(message: str) -> object:
-    def load(progress: bool = False) -> object:
-        def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-            raise LookupError(message)
+def no_meteor(progress: bool = False) -> object:
+    def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+        raise LookupError("wordnet")
 
-        return score
+    return score
 
-    return load
+
+def ratio(progress: bool = False) -> object:
+    def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+        pairs = zip(hypotheses, references, strict=True)
+        return np.array([len(output) / len(several[0]) for output, several in pairs])
+
+    return score
 
 
 @pytest.fixture(autouse=True)
 def _no_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace METEOR, which needs nltk's data."""
-    monkeypatch.setitem(matching.MATCHING, "METEOR", absent("wordnet"))
+    monkeypatch.setitem(matching.MATCHING, "METEOR", no_meteor)
+
+
+@pytest.fixture
+def _meteor_is_a_ratio_of_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(matching.MATCHING, "METEOR", ratio)
+
+
+def lengths(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
+    return {"length": np.array([float(len(text)) for text in outputs])}
 
 
 def test_correlations_are_spearmans_rho_by_language_pair(folder: Path) -> None:
-    def measure(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
-        return {"length": np.array([float(len(text)) for text in outputs])}
-
-    rows = list(correlations(measure, folder))
+    rows = list(correlations(lengths, folder))
     assert [f"{row.group}.{row.name}" for row in rows] == CONFIGS
     for number, row in enumerate(rows):
         human, _, outputs = zip(*made_rows(number), strict=True)
@@ -132,3 +150,34 @@ def test_the_default_model_on_the_official_files(official: Path) -> None:
     assert results["headline"]["SimiLE by strict windows 2016"] >= 58.5
     assert results["headline"]["BLEU 2015"] == pytest.approx(48.3, abs=0.1)
     assert results["headline"]["chrF 2016"] == pytest.approx(50.7, abs=0.1)
+
+
+@pytest.mark.usefixtures("_meteor_is_a_ratio_of_lengths")
+def test_the_first_sentence_is_the_reference_of_each_metric(sts_folder: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("simile")
+    results = evaluate(encoder, "sts-metrics", sts_folder)
+    pairs = read_sts_year(sts_folder, "2012")[0]
+    row = row_of(results, "2012", pairs.name)
+    there = np.array([len(b) / len(a) for a, b in zip(pairs.first, pairs.second, strict=True)])
+    expected = {"METEOR": there, "METEOR symmetric": (there + 1 / there) / 2}
+    for similarity, suffix in SUFFIXES.items():
+        scorer = SimileScorer(encoder, similarity=similarity)
+        scores = scorer.score(list(pairs.second), list(pairs.first))
+        expected |= {f"SIM{suffix}": scores.sim, f"SimiLE{suffix}": scores.simile}
+    for name, values in expected.items():
+        correlation = 100 * stats.pearsonr(values, pairs.scores).statistic
+        assert row["scores"][name] == pytest.approx(correlation)
+
+
+@pytest.mark.usefixtures("_meteor_is_a_ratio_of_lengths")
+def test_the_headline_is_the_mean_of_yearly_means(sts_folder: Path) -> None:
+    rows = sts_correlations(lengths, sts_folder)
+    for year in YEARS:
+        of_year = [row.scores["length"] for row in rows if row.group == year]
+        mean = next(r for r in rows if (r.group, r.name) == (MEANS, year))
+        assert mean.scores["length"] == pytest.approx(np.mean(of_year))
+    results = evaluate(SentenceEncoder.from_pretrained("simile"), "sts-metrics", sts_folder)
+    means = [row["scores"]["chrF"] for row in results["rows"] if row["group"] == MEANS]
+    assert len(means) == len(YEARS)
+    assert results["headline"]["chrF"] == pytest.approx(np.mean(means))
+    assert results["headline"]["chrF symmetric"] != results["headline"]["chrF"]

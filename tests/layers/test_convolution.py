@@ -35,20 +35,3 @@ def test_filters_match_the_slow_loop(activation: str) -> None:
     ]
     found = embed(layer, inputs(), LENGTHS)
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
-
-
-def test_distinct_tokens_may_be_given_once() -> None:
-    """Three tokens at fourteen positions, one of them unused: values and gradients."""
-    layer = randomized(PooledFilters(SIZE, WIDTHS, COUNTS, "tanh"))
-    places = torch.tensor([0, 2, 0, 0, 2, 2, 0, 2, 2, 0, 0, 0, 2, 0])
-    results = []
-    for once in (True, False):
-        layer.zero_grad()
-        rows = inputs()[:3].requires_grad_()
-        lengths = torch.tensor(LENGTHS)
-        vectors = layer(rows, lengths, places) if once else layer(rows[places], lengths)
-        # Equal windows share a maximum. Whichever wins passes on the same gradient.
-        vectors.square().sum().backward()
-        results.append([vectors.detach(), rows.grad, *(p.grad.clone() for p in layer.parameters())])
-    for ours, theirs in zip(*results, strict=True):
-        torch.testing.assert_close(ours, theirs)

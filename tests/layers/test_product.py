@@ -114,14 +114,6 @@ def test_rounded_sizes_recur() -> None:
     assert [rounded(size) for size in sizes] == sizes
 
 
-@pytest.mark.parametrize("width", [1, 19, 21])
-@pytest.mark.parametrize("is_narrow", [True, False])
-def test_rows_of_another_width_are_refused(is_narrow: bool, width: int) -> None:
-    rows, weight = torch.ones(32, width), torch.ones(9, 20)
-    with torch.autocast("cpu", torch.bfloat16, enabled=is_narrow), pytest.raises(RuntimeError):
-        linear(rows, weight)
-
-
 def test_the_result_may_be_modified_in_place() -> None:
     rows = drawn(32, 20, dtype=torch.float32).requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):

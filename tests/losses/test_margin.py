@@ -1,8 +1,6 @@
-"""The hinge by hand and against the slow loop."""
+"""The hinge against the slow loop."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 import torch
@@ -15,20 +13,6 @@ from tests import oracles
 def random_batch(seed: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
     generator = torch.Generator().manual_seed(seed)
     return [torch.randn(16, 5, generator=generator, dtype=dtype) for _ in range(4)]
-
-
-def unit(cosine: float, sign: int = 1) -> list[float]:
-    """Return the unit vector of the plane with this cosine to (1, 0)."""
-    return [cosine, sign * math.sqrt(1 - cosine**2)]
-
-
-def test_by_hand() -> None:
-    """cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5: terms 0.4 - 0.5 + 0.3 = 0.2 and 0."""
-    s, t = [1.0, 0.0], unit(0.5)
-    t_ = unit(0.3)
-    s_ = unit(-1.0)  # t is 60 degrees from s and s' is 180: 120 degrees between t and s'
-    rows = [torch.tensor([row], dtype=torch.float64) for row in (s, t, t_, s_)]
-    assert margin_loss(*rows, 0.4).item() == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("sides", [1, 2])

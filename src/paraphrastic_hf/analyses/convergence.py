@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, curves_figure
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.engine.score_units import scored_on
 
 NEARLY = 0.99  # share of the best score that counts as near the best
@@ -23,19 +20,13 @@ GIVE = "Pass a folder that `paraphrastic train --output` wrote"
 
 @dataclass(frozen=True)
 class Curve:
-    """The development scores of one run.
-
-    Attributes:
-        unit: Unit of the scores.
-        counts: Unit of `seen`: `pairs`, `examples` or `steps`.
-        seen: Amount of training data used before each evaluation, in the unit `counts`.
-    """
+    """The development scores of one run."""
 
     name: str
     development: str
-    unit: str
-    counts: str
-    seen: list[int]
+    unit: str  # of the scores
+    counts: str  # unit of `seen`: pairs, examples or steps
+    seen: list[int]  # amount of training data before each evaluation
     scores: list[float]
 
     @property
@@ -102,21 +93,17 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """Plot the learning curves of runs of `paraphrastic train`.
-
-    Also list when each run is near its best score.
-    """
+    """Plot the learning curves of runs, and list when each run is near its best score."""
     runs = named_runs(runs)
     curves = [read_curve(run, name) for name, run in runs.items()]
     first = curves[0]
-    _check_alike(
-        {curve.development: f"{curve.name} on {curve.development}" for curve in curves},
-        "are scored on different sets",
-    )
-    _check_alike(
-        {curve.counts: f"{curve.name} has {curve.counts}" for curve in curves},
-        "count training in different units",
-    )
+    for kinds, what in (
+        ({each.development: each.name for each in curves}, "are scored on different sets"),
+        ({each.counts: each.name for each in curves}, "count training in different units"),
+    ):
+        if len(kinds) > 1:
+            named = ", ".join(f"{name} ({kind})" for kind, name in kinds.items())
+            raise DataError(f"Cannot compare runs that {what}: {named}")
     rows: list[list[Cell]] = []
     for curve in curves:
         near = curve.seen_until(curve.best - (1 - NEARLY) * abs(curve.best))
@@ -135,23 +122,15 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
             Table("runs", f"Runs; {first.unit}, and {first.counts} seen", columns, rows),
             Table("points", "Points", ["run", first.counts, "score"], points, False),
         ],
-        _figure(curves),
+        curves_figure(
+            {curve.name: (curve.seen, curve.scores) for curve in curves},
+            f"{first.counts} seen",
+            f"{first.development}, {first.unit}",
+            size=(7.5, 4.5),
+            log=True,
+        ),
         []
         if first.counts == "steps"
         else ["Every repetition of a pair counts. The last mini-batch of an epoch counts as full."],
         {"runs": [str(run) for run in runs.values()]},
     )
-
-
-def _check_alike(kinds: Mapping[str, str], what: str) -> None:
-    if len(kinds) > 1:
-        raise DataError(f"Cannot compare runs that {what}: {', '.join(kinds.values())}")
-
-
-def _figure(curves: Sequence[Curve]) -> Figure:
-    figure = new_figure(7.5, 4.5)
-    axes = figure.add_subplot()
-    first = curves[0]
-    points = {curve.name: (curve.seen, curve.scores) for curve in curves}
-    lines(axes, points, f"{first.counts} seen", f"{first.development}, {first.unit}", log=True)
-    return figure

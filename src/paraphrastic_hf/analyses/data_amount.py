@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, curves_figure
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.engine.recipe import SourceArguments
@@ -33,13 +31,8 @@ def data_amount(
 ) -> Analysis:
     """Train a recipe on subsets of its pairs, and score each run on its development set.
 
-    A subset has the first pairs in file order (`ordered`) or in random order (`random`). Each
-    subset contains the smaller subsets.
-
-    Args:
-        folder: Output folder. The runs are stored in its subfolder `runs`.
-        sizes: Numbers of pairs. None halves the number of all pairs until it is below ten, as in
-            the thesis.
+    A subset has the first pairs in file order (`ordered`) or in random order (`random`). Without
+    `sizes`, the number of pairs is halved until it is below ten, as in the thesis.
     """
     sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)
@@ -65,7 +58,12 @@ def data_amount(
         "data-amount",
         "Performance and amount of training data",
         [Table("scores", f"{name}, Pearson r x 100", ["pairs", *orders], rows)],
-        _figure(sizes, {o: [scores[f"{o}-{n}"] for n in sizes] for o in orders}, name),
+        curves_figure(
+            {order: (sizes, [scores[f"{order}-{n}"] for n in sizes]) for order in orders},
+            "training pairs",
+            f"{name}, Pearson r x 100",
+            log=True,
+        ),
         [
             "Random: all pairs shuffled once. Ordered: pairs in file order. A larger set contains "
             "the smaller ones.",
@@ -77,12 +75,7 @@ def data_amount(
 
 
 def halvings(total: int) -> list[int]:
-    """Halve a number until it is below ten, and return all values (thesis, footnote 21).
-
-    Example:
-        >>> halvings(3_033_753)[-2:]
-        [11, 5]
-    """
+    """Halve a number until it is below ten, and return all values (thesis, footnote 21)."""
     sizes = [total]
     while sizes[-1] >= FEWEST:
         sizes.append(sizes[-1] // 2)
@@ -106,11 +99,3 @@ def chosen_pairs(
         if rows:
             found.append((rows, replace(item.source, path=item.source.name, **unset)))
     return found
-
-
-def _figure(sizes: Sequence[int], curves: dict[str, list[float]], name: str) -> Figure:
-    figure = new_figure(6.5, 4)
-    axes = figure.add_subplot()
-    points = {order: (sizes, scores) for order, scores in curves.items()}
-    lines(axes, points, "training pairs", f"{name}, Pearson r x 100", log=True)
-    return figure

@@ -43,12 +43,8 @@ def uriel_distances(
 ) -> dict[str, dict[str, float]]:
     """Compute the cosine distance (0 to 2) of each language to English, by kind of feature.
 
-    The kind `features` concatenates the vectors of all kinds. Languages that URIEL lacks are left
-    out.
-
-    Args:
-        names: Languages, by ISO 639-1 or 639-3 codes.
-        folder: Folder with the data of `lang2vec` (default: the installed package).
+    The kind `features` concatenates the vectors of all kinds. Languages (ISO 639-1 or 639-3 codes)
+    that URIEL lacks are left out. `folder` has the data of `lang2vec` (default: the installed one).
     """
     folder = _installed() if folder is None else Path(folder)
     try:

@@ -19,17 +19,12 @@ LOGGED = "expected_cost"  # log key of the trained cost. For other costs: expect
 
 @dataclass(frozen=True)
 class Costs:
-    """The expected costs of one run.
-
-    Attributes:
-        trained_by: The cost that training minimizes, such as `simile`.
-        by: The expected cost x 100 at each evaluation, by kind of cost.
-    """
+    """The expected costs of one run."""
 
     name: str
-    trained_by: str
+    trained_by: str  # the cost that training minimizes, such as `simile`
     steps: list[int]
-    by: dict[str, list[float | None]]
+    by: dict[str, list[float | None]]  # expected cost x 100 at each evaluation, by kind of cost
 
 
 def read_costs(run: str | Path, name: str | None = None) -> Costs:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars_figure
 from paraphrastic_hf.encoders.vectors import cosine_matrix
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.plots import COLORS, bars, new_figure
+from paraphrastic_hf.io.plots import COLORS
 
 THESIS = {  # 3.3, on PPDB XL
     "thesis PARAGRAM-PHRASE": 0.7535,
@@ -43,10 +42,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     """Compare pairs with their hardest negatives, batch by batch as in training (3.1.3.1).
 
     The negative of a sentence is the most similar sentence of another pair in the batch. Copies of
-    the pair's own sentences do not count.
-
-    Args:
-        batch_size: Pairs per batch, 2 or more. A last batch of one pair is left out.
+    the pair's own sentences do not count. A last batch of one pair is left out.
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
@@ -71,10 +67,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
 
 
 def _barred(texts: Sequence[str]) -> np.ndarray:
-    """Return a mask, (texts, texts): True if text j equals text i or its partner.
-
-    Such a text cannot be a negative of text i. Texts 2i and 2i + 1 are partners.
-    """
+    """Return a mask, (texts, texts): True if text j equals text i or its partner, text i ^ 1."""
     _, group = np.unique(texts, return_inverse=True)
     partner = group.reshape(-1, 2)[:, ::-1].reshape(-1)
     same = group[:, None] == group[None, :]
@@ -103,7 +96,12 @@ def fit(
         "fit",
         "How well encoders fit their training pairs",
         [table],
-        _figure({name: each.statistic for name, each in found.items()}),
+        bars_figure(
+            {name: each.statistic for name, each in found.items()} | THESIS,
+            "fit of training pairs",
+            size=(7.5, 1.5 + 0.35 * len(rows)),
+            color=[COLORS[0]] * len(found) + [COLORS[1]] * len(THESIS),
+        ),
         [
             "Negatives are the most similar sentences of a batch, without the dropout of training.",
             "The thesis's values are for PPDB phrases. Compare only how little they differ from "
@@ -111,12 +109,3 @@ def fit(
         ],
         {"models": list(encoders), "pairs": len(pairs), "batch_size": batch_size},
     )
-
-
-def _figure(values: Mapping[str, float]) -> Figure:
-    figure = new_figure(7.5, 1.5 + 0.35 * (len(values) + len(THESIS)))
-    shown = {**values, **THESIS}
-    colors = [COLORS[name in THESIS] for name in shown]
-    heights = list(shown.values())
-    bars(figure.subplots(), list(shown), heights, "fit of training pairs", color=colors)
-    return figure

@@ -42,14 +42,8 @@ def gates(
 ) -> Analysis:
     """Average the L1 norms of a GRAN's gate by part of speech and by dependency relation.
 
-    Adjectives (JJ) and gerunds (VBG) are also averaged by relation.
-
-    Args:
-        encoder: A `SentenceEncoder` of the family `gated` over words.
-        sentences: Sentences with dependency relations. Those of more than 15 words are left out, as
-            in the paper.
-        least: Minimum number of words with a tag or relation. Rarer tags and relations are left
-            out.
+    Adjectives (JJ) and gerunds (VBG) are also averaged by relation. Sentences of more than 15 words
+    are left out, as in the paper, and tags and relations with fewer than `least` words.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
@@ -105,9 +99,6 @@ def gate_norms(
 
     In GRAN-2 this is the gate on the LSTM's state, in other variants the gate on the word vector.
     Norms are averaged over the tokens of a word and over both directions of a BiGRAN.
-
-    Args:
-        encoder: A `SentenceEncoder` of the family `gated` over words.
     """
     model: Any = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel" or model.config.variant == 0:

@@ -66,10 +66,8 @@ def of_one_model(
 ) -> list[Language]:
     """Score one model on every language: accuracy on Tatoeba, and piece overlap with its tokenizer.
 
-    Args:
-        distances: Distances to English by language. Languages without distances are left out.
-        bitext: Folder of `en-XX` folders to measure overlap on (default: Tatoeba's own sentences).
-        pairs: Number of pairs to sample per language. Languages with fewer are left out.
+    Overlap is measured on a sample of `pairs` from the `en-XX` folders of `bitext` (default: all of
+    Tatoeba). Languages without distances to English or with fewer pairs are left out.
     """
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
@@ -115,14 +113,11 @@ def of_runs(
 ) -> list[Language]:
     """Train a model per language on its pairs with English. Score it by the STS 2012-2016 average.
 
-    Args:
-        folder: Output folder. The runs are stored in its subfolder `runs`.
-        bitext: Folder of `en-XX` folders. Their files have English in the first column.
-        distances: Distances to English by language. Languages without distances are left out.
-        pairs: Number of pairs to sample per language. Languages with fewer are left out.
-        apart: Give the two languages separate pieces (`tokenizer.apart`), as the thesis does by
-            marking the pieces of one language. The overlap is measured on joint pieces.
-        data_root: Folder that contains `eval`.
+    The files in the `en-XX` folders of `bitext` have English in the first column. A run samples
+    `pairs` of them. Languages without distances to English or with fewer pairs are left out.
+
+    `apart` gives the two languages separate pieces (`tokenizer.apart`), as the thesis does by
+    marking the pieces of one language. The overlap is measured on joint pieces.
     """
     read_sts(evaluation_files(data_root))  # find a missing year before hours of training
     variants, texts = {}, {}

@@ -28,20 +28,13 @@ THESIS_APART = {"all": {OVERLAP: 24.9, "features": -10.1, "syntax": -37.5}}  # 5
 
 @dataclass(frozen=True)
 class Language:
-    """A language that is compared with English.
-
-    Attributes:
-        pairs: Number of sentence pairs on which the overlap was measured.
-        overlap: Share of the English pieces that also occur in the other language, 0 to 1.
-        score: The model's score, in any unit.
-        distances: Distances to English, 0 to 1, by kind.
-    """
+    """A language that is compared with English."""
 
     name: str
-    pairs: int
-    overlap: float
+    pairs: int  # on which the overlap was measured
+    overlap: float  # share of the English pieces that also occur in the other language, 0 to 1
     score: float
-    distances: Mapping[str, float]
+    distances: Mapping[str, float]  # to English, 0 to 1, by kind
 
 
 def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Sequence[str]) -> float:
@@ -63,9 +56,7 @@ def languages(
 ) -> Analysis:
     """Correlate a model's scores with piece overlap and language distances (Spearman's rho x 100).
 
-    Args:
-        found: At least four languages.
-        threshold: Largest overlap of a language in the low-overlap group, 0 to 1.
+    Languages with an overlap above `threshold` are a group of their own.
     """
     if len(found) < FEWEST:
         raise DataError(

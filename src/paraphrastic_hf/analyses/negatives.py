@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars_figure
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.io.plots import bars, new_figure
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.pool import Pool
 
@@ -21,18 +19,12 @@ SIZES = (1, 20, 40)  # sizes in Table 31
 
 @dataclass(frozen=True)
 class Negative:
-    """The negative of a sentence in a mega-batch.
+    """The negative of a sentence in a mega-batch, with cosines to the sentence."""
 
-    Attributes:
-        is_first: Whether the sentence is the first side of its pair.
-        cosine: Cosine between the sentence and the negative, -1 to 1.
-        partner_cosine: Cosine between the sentence and its paraphrase, -1 to 1.
-    """
-
-    is_first: bool
+    is_first: bool  # whether the sentence is the first side of its pair
     sentence: str
     partner: str
-    text: str
+    text: str  # of the negative
     cosine: float
     partner_cosine: float
 
@@ -48,11 +40,7 @@ def negatives_of(
 
     Pairs are cut into mega-batches of the largest size. Remaining pairs are dropped. Smaller
     mega-batches consist of the first mini-batches of the largest. Only the sentences of the first
-    mini-batch get negatives.
-
-    Returns:
-        A list of negatives for each size, alternating first sides and partners. Sentences without a
-        negative in the smallest mega-batch are left out.
+    mini-batch get negatives, unless they have none in the smallest mega-batch.
     """
     if not sizes or min(sizes) < 1 or batch_size < 2:
         raise DataError(
@@ -132,7 +120,11 @@ def negatives(
                 examples,
             ),
         ],
-        _figure(means),
+        bars_figure(
+            {f"M = {size}": mean for size, mean in means.items()},
+            "cosine of a sentence and its negative",
+            size=(6.5, 1.2 + 0.35 * len(means)),
+        ),
         [
             f"A mini-batch has {batch_size} pairs, and a mega-batch M mini-batches. The same "
             "sentences get a negative from each.",
@@ -141,10 +133,3 @@ def negatives(
         ],
         {"model": name, "pairs": len(pairs), "sizes": list(found), "batch_size": batch_size},
     )
-
-
-def _figure(means: dict[int, float]) -> Figure:
-    figure = new_figure(6.5, 1.2 + 0.35 * len(means))
-    names = [f"M = {size}" for size in means]
-    bars(figure.subplots(), names, list(means.values()), "cosine of a sentence and its negative")
-    return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,16 +35,9 @@ def neighbors(
 
     With `among`, queries and neighbors are texts that the model encodes (Tables 22 and 23). Without
     it, they are entries of the model's embedding table: words, pieces, or character n-grams (Tables
-    8 and 24). In pieces and n-grams `_` is a space or the start of a word.
-
-    Args:
-        encoders: Models by name, any objects with `encode`. Without `among`, each must be a
-            `SentenceEncoder` with one table.
-        queries: Words, phrases or n-grams, each known to at least one model.
-        among: Texts to search, or None to search the tables.
-        most: Search only the first `most` texts or table entries. Tables of words and n-grams are
-            sorted by frequency (Table 8 uses the 10,000 most frequent words).
-        count: Number of neighbors of each query, 1 or more, without the query itself.
+    8 and 24). In pieces and n-grams `_` is a space or the start of a word. Only the first `most`
+    texts or entries are searched. Tables of words and n-grams are sorted by frequency (Table 8 uses
+    the 10,000 most frequent words).
     """
     if count < 1:
         raise DataError(f"count must be at least 1, got {count}")
@@ -100,69 +93,59 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
 def _of_rows(
     encoder: Any, name: str, queries: Sequence[str], most: int | None, count: int
 ) -> tuple[dict[str, list[Match]], str]:
+    """Search the model's table. Also return a hint for unknown queries."""
     tokens, table = table_rows(encoder, name)
     place = {token: i for i, token in enumerate(tokens)}
-    lowercase = encoder.tokenizer.lowercase
-    rows = {query: place.get(normalize(query, lowercase)) for query in queries}
-    known = {query: row for query, row in rows.items() if row is not None and table[row].any()}
+    rows = {query: place.get(normalize(query, encoder.tokenizer.lowercase)) for query in queries}
+    known = {
+        query: (tokens[row], table[row])
+        for query, row in rows.items()
+        if row is not None and table[row].any()
+    }
     unknown = next((query for query in queries if query not in known), "")
     close = difflib.get_close_matches(unknown, tokens, n=3, cutoff=0.6)
     near = f", such as {', '.join(map(repr, close))}" if close else ""
     hint = (
         f"Use an entry of the model's vocabulary{near}, or give texts to search with --among FILE"
     )
-    if not known:
-        return {}, hint
-    vectors = table[list(known.values())]
-    own = [tokens[row] for row in known.values()]
-    spare = _most_variants(own, tokens[:most])
-    blocks = [(tokens[:most], table[:most])]
-    return _without_own(known, own, vectors, blocks, count, spare), hint
+    return _matches(known, tokens[:most], [(tokens[:most], table[:most])], count), hint
 
 
 def _of_texts(
     encoder: Any, queries: Sequence[str], among: Sequence[str], count: int
 ) -> tuple[dict[str, list[Match]], str]:
-    vectors = _encode(encoder, queries)
-    known = {query: i for i, query in enumerate(queries) if vectors[i].any()}
+    """Search texts. Also return a hint for unknown queries."""
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        vectors = checked_vectors(encoder.encode(list(texts)), len(texts))
+        return vectors.astype(np.float32, copy=False)
+
+    pairs = zip(queries, encode(queries), strict=True)
+    known = {query: (query, vector) for query, vector in pairs if vector.any()}
+    starts = range(0, len(among), WORDS_AT_A_TIME)
+    parts = (among[start : start + WORDS_AT_A_TIME] for start in starts)
     hint = "Use another word, or a model with subword or n-gram tokens"
-
-    def blocks() -> Iterator[tuple[Sequence[str], np.ndarray]]:
-        for start in range(0, len(among), WORDS_AT_A_TIME):
-            block = among[start : start + WORDS_AT_A_TIME]
-            yield block, _encode(encoder, block)
-
-    if not known:
-        return {}, hint
-    own, spare = list(known), _most_variants(known, among)
-    return _without_own(known, own, vectors[list(known.values())], blocks(), count, spare), hint
+    return _matches(known, among, ((part, encode(part)) for part in parts), count), hint
 
 
-def _encode(encoder: Any, texts: Sequence[str]) -> np.ndarray:
-    return checked_vectors(encoder.encode(list(texts)), len(texts)).astype(np.float32, copy=False)
-
-
-def _without_own(
-    known: Mapping[str, int],
-    own: Sequence[str],
-    vectors: np.ndarray,
-    blocks: Any,
+def _matches(
+    known: Mapping[str, tuple[str, np.ndarray]],
+    among: Iterable[str],
+    blocks: Iterable[tuple[Sequence[str], np.ndarray]],
     count: int,
-    spare: int,
 ) -> dict[str, list[Match]]:
-    """Return the matches of each query, without the query itself in any capitalization."""
+    """Return the matches of each query, without the query's own text in any capitalization."""
+    if not known:
+        return {}
+    own = {query: text.lower() for query, (text, _) in known.items()}
+    times = Counter(text.lower() for text in among)
+    spare = max(times[text] for text in own.values())
+    vectors = np.stack([vector for _, vector in known.values()])
     found = nearest_texts(vectors, blocks, count + spare)
     return {
-        query: [match for match in matches if match.text.lower() != text.lower()][:count]
-        for query, text, matches in zip(known, own, found, strict=True)
+        query: [match for match in matches if match.text.lower() != own[query]][:count]
+        for query, matches in zip(known, found, strict=True)
     }
-
-
-def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
-    """Count each text of `own` in `among`, ignoring case, and return the highest count."""
-    wanted = {text.lower() for text in own}
-    times = Counter(text.lower() for text in among)
-    return max((times[text] for text in wanted), default=0)
 
 
 def _side_by_side(found: Found, queries: Sequence[str]) -> Table:

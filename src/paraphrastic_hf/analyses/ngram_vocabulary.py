@@ -31,14 +31,9 @@ def ngram_vocabulary(
     orders: Sequence[Sequence[int]] = ORDERS,
     data_root: str | Path | None = None,
 ) -> Analysis:
-    """Train a recipe with n-gram vocabularies of several sizes, for several sets of n-gram lengths.
+    """Train a recipe with the `most` frequent n-grams per length, for several sets of lengths.
 
     The thesis trains for 5 epochs without penalty (`--epochs 5 --lambda_all 0`).
-
-    Args:
-        folder: Output folder. The runs are stored in its subfolder `runs`.
-        most: Vocabulary sizes: numbers of most frequent n-grams to keep per length.
-        orders: Sets of n-gram lengths.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"

@@ -31,11 +31,7 @@ def norms(
 ) -> Analysis:
     """Average the L2 norms of word vectors by tag and by frequency, and list the extremes.
 
-    Each word is encoded as a text of its own.
-
-    Args:
-        sentences: A tagged corpus. Each distinct word counts once, under its most frequent tag.
-        counts: Frequency of each word.
+    Each distinct word of the tagged corpus counts once, under its most frequent tag.
     """
     if any(count is None for count in counts.values()):
         raise DataError("The word list has no counts. Each line must have a word and its count")
@@ -60,18 +56,8 @@ def norms(
         "norms",
         f"Norms of the words of {name}",
         [
-            Table(
-                "tags",
-                "By part of speech (Penn tags)",
-                ["tag", *columns],
-                [[*mean] for mean in by_tag],
-            ),
-            Table(
-                "frequency",
-                "By frequency",
-                ["count, from", *columns],
-                [[*mean] for mean in by_frequency],
-            ),
+            Table("tags", "By part of speech (Penn tags)", ["tag", *columns], by_tag),
+            Table("frequency", "By frequency", ["count, from", *columns], by_frequency),
             Table("extremes", "Largest and smallest", ["norm", name, "thesis 3.4"], extremes),
         ],
         _figure(by_tag, by_frequency),
@@ -112,12 +98,7 @@ def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
 
 
 def power_of_ten(count: int) -> str:
-    """Return the highest power of ten up to `count`, as text. It is 1 if `count` is 0.
-
-    Example:
-        >>> power_of_ten(1), power_of_ten(999), power_of_ten(1000)
-        ('1', '100', '1000')
-    """
+    """Return the highest power of ten up to `count`, as text. It is 1 if `count` is 0."""
     return str(10 ** (len(str(count)) - 1))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,43 +13,35 @@ from matplotlib.figure import Figure
 
 from paraphrastic_hf.io.files import write_bytes, write_json
 from paraphrastic_hf.io.markdown import literal, markdown_table
-from paraphrastic_hf.io.plots import png
+from paraphrastic_hf.io.plots import bars, lines, new_figure, png
 
 Cell = str | float | None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of an analysis.
+    """A table of an analysis, with its unit in the title. None is an empty cell.
 
-    Attributes:
-        name: Part of the name of the TSV file, such as `tags`.
-        title: Content of the table, with the unit of its values.
-        rows: One cell per column. None is an empty cell.
-        on_page: Whether the Markdown page shows the table.
+    `name`, such as `tags`, is part of the name of the TSV file. The Markdown page leaves out tables
+    that are not `on_page`.
     """
 
     name: str
     title: str
-    columns: list[str]
-    rows: list[list[Cell]]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
     on_page: bool = True
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """The result of one analysis.
-
-    Attributes:
-        kind: Name of the analysis, with which its file names begin.
-        notes: Scope and method, shown below the tables.
-    """
+    """The result of one analysis. Its file names begin with `kind`."""
 
     kind: str
     title: str
     tables: list[Table]
     figure: Figure
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # scope and method, shown below the tables
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -64,18 +57,19 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
         f"{kind}.md": analysis_markdown(analysis, plot=f"{kind}.png").encode("utf-8"),
         f"{kind}.png": png(analysis.figure, analysis.title),
     }
+    tables = {}
     for table in analysis.tables:
         name = kind if len(analysis.tables) == 1 else f"{kind}-{table.name}"
-        plain = ([_plain(cell) for cell in row] for row in table.rows)
-        rows = ([re.sub(r"\s", " ", "" if c is None else str(c)) for c in row] for row in plain)
-        lines = [table.columns, *rows]
-        files[f"{name}.tsv"] = "".join("\t".join(line) + "\n" for line in lines).encode("utf-8")
+        tables[table.name] = [
+            [_plain(cell) for cell in row] for row in (table.columns, *table.rows)
+        ]
+        rows = (
+            "\t".join(re.sub(r"\s", " ", "" if cell is None else str(cell)) for cell in row) + "\n"
+            for row in tables[table.name]
+        )
+        files[f"{name}.tsv"] = "".join(rows).encode("utf-8")
     for name, content in files.items():
         write_bytes(directory / name, content)
-    tables = {
-        table.name: [table.columns, *([_plain(cell) for cell in row] for row in table.rows)]
-        for table in analysis.tables
-    }
     record: dict[str, Any] = {"kind": kind, "title": analysis.title}
     record |= {"settings": analysis.settings, "notes": analysis.notes, "tables": tables}
     write_json(directory / f"{kind}.json", record)
@@ -84,12 +78,12 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
 
 def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
     """Return the tables and notes as Markdown, with the image `plot` if given."""
-    lines = [f"# {literal(analysis.title)}", ""]
+    text = [f"# {literal(analysis.title)}", ""]
     for table in (table for table in analysis.tables if table.on_page):
-        lines += [f"## {literal(table.title)}", "", *table_markdown(table), ""]
-    lines += [f"![{literal(analysis.title)}]({plot})", ""] if plot else []
-    lines += [f"* {literal(note)}" for note in analysis.notes]
-    return "\n".join(lines).rstrip() + "\n"
+        text += [f"## {literal(table.title)}", "", *table_markdown(table), ""]
+    text += [f"![{literal(analysis.title)}]({plot})", ""] if plot else []
+    text += [f"* {literal(note)}" for note in analysis.notes]
+    return "\n".join(text).rstrip() + "\n"
 
 
 def table_markdown(table: Table) -> list[str]:
@@ -101,12 +95,7 @@ def table_markdown(table: Table) -> list[str]:
 
 
 def cell_text(cell: Cell) -> str:
-    """Format a cell for the page: fractions with four digits, whole numbers with all digits.
-
-    Example:
-        >>> [cell_text(cell) for cell in (0.123456, 12345, 71.849, None, "a|b")]
-        ['0.1235', '12,345', '71.85', '', 'a|b']
-    """
+    """Format a cell for the page: fractions with four digits, whole numbers with all digits."""
     cell = _plain(cell)
     if cell is None:
         return ""
@@ -119,3 +108,24 @@ def cell_text(cell: Cell) -> str:
 
 def _plain(cell: Cell) -> Cell:
     return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def curves_figure(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *labels: str,
+    size: tuple[float, float] = (6.5, 4),
+    **options: Any,
+) -> Figure:
+    """Plot curves in one panel. The labels and options are those of `io.plots.lines`."""
+    figure = new_figure(*size)
+    lines(figure.add_subplot(), curves, *labels, **options)
+    return figure
+
+
+def bars_figure(
+    values: Mapping[str, float], label: str, *, size: tuple[float, float], **options: Any
+) -> Figure:
+    """Plot horizontal bars in one panel, with options of `io.plots.bars`."""
+    figure = new_figure(*size)
+    bars(figure.add_subplot(), list(values), list(values.values()), label, **options)
+    return figure

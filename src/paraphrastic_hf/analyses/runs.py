@@ -22,12 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant of a recipe, trained in one run.
-
-    Attributes:
-        datasets: Function that returns additional training text, in the form of `train`'s
-            `datasets`.
-    """
+    """A variant of a recipe, trained in one run, on the text of `datasets` too (see `train`)."""
 
     recipe: ContrastiveRecipe
     datasets: Callable[[], list[Any]] = list
@@ -43,10 +38,7 @@ def run_variants(
     """Train variants of the recipe `base` into `folder/runs/NAME`.
 
     A repeated call keeps finished runs, resumes an interrupted run, and trains variants that are
-    new.
-
-    Returns:
-        The best development score of each variant, Pearson's r x 100, by name.
+    new. Return the best development score of each variant, Pearson's r x 100.
     """
     if base.run.development == "none":
         raise RecipeError(

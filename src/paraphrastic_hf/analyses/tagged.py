@@ -37,13 +37,7 @@ def mean_by(
 ) -> list[tuple[str, int, float]]:
     """Return the count and mean of the values of each label, highest mean first.
 
-    Args:
-        values: The values, (count,). NaN is left out.
-        least: Minimum number of values of a label. Rarer labels are left out.
-
-    Example:
-        >>> mean_by(["NN", "DT", "NN"], np.array([4.0, 1.0, 2.0]))
-        [('NN', 2, 3.0), ('DT', 1, 1.0)]
+    NaN is left out, and labels with fewer than `least` values.
     """
     groups: dict[str, list[float]] = {}
     for label, value in zip(labels, values.tolist(), strict=True):

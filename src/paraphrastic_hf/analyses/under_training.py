@@ -44,19 +44,13 @@ PERCENTILE = {  # Table 2: the 75th percentile of the systems of each task
 
 @dataclass(frozen=True)
 class Trained:
-    """A dataset with its share of rare words and the model's score.
-
-    Attributes:
-        group: Group of the dataset, such as `2012`.
-        rare: Percentage of the dataset's words seen fewer than 100 times in training.
-        deviation: `pearson` minus the 75th percentile of the task's systems.
-    """
+    """A dataset with its share of rare words and the model's score."""
 
     group: str
     name: str
-    rare: float
+    rare: float  # percentage of its words seen fewer than 100 times in training
     pearson: float
-    deviation: float
+    deviation: float  # `pearson` minus the 75th percentile of the task's systems
 
 
 def read_22(data_dir: str | Path) -> list[ScoredPairs]:
@@ -76,10 +70,8 @@ def rare_share(
 ) -> float:
     """Return the percentage of the words of texts that training saw fewer than `rarely` times.
 
-    Args:
-        counts: Frequency of each token in the training text, (vocab,).
-        tokenizer: Tokenizer of the model. Unless it is a word tokenizer, its tokens count as words.
-        texts: The texts. Every occurrence of a word counts. Unknown words count as rare.
+    Every occurrence of a word counts. Unknown words are rare. Unless the tokenizer is a word
+    tokenizer, its tokens count as words.
     """
     special = tokenizer.special
     ids = tokenizer.encode_batch(texts).ids
@@ -100,22 +92,20 @@ def under_training(
 ) -> Analysis:
     """Correlate the share of rare words in each dataset with the model's score.
 
-    Args:
-        encoder: A `SentenceEncoder` over words or pieces.
-        counts: Frequency of each token in the training text, (vocab,), from `token_counts`.
-        datasets: Datasets from `read_22`. Other datasets have no percentile and are left out.
+    `counts` has the frequency of each token in the training text, (vocab,). Datasets that are not
+    in `PERCENTILE` are left out.
     """
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:
         raise DataError(
             f"Correlations require {FEWEST} datasets of Table 2, got {len(datasets)}. Add STS data"
         )
-    scores = score_suite(encoder.encode, datasets).datasets
     found = []
-    for pairs, score in zip(datasets, scores, strict=True):
+    for pairs, row in zip(datasets, score_suite(encoder.encode, datasets), strict=True):
+        score = row.scores["pearson"]
         rare = rare_share(counts, encoder.tokenizer, [*pairs.first, *pairs.second])
-        above = score.pearson - PERCENTILE[pairs.group, pairs.name]
-        found.append(Trained(pairs.group, pairs.name, rare, score.pearson, above))
+        above = score - PERCENTILE[pairs.group, pairs.name]
+        found.append(Trained(pairs.group, pairs.name, rare, score, above))
     columns = [each.rare for each in found], [each.deviation for each in found]
     is_constant = any(len(set(column)) == 1 for column in columns)
     rho = None if is_constant else 100 * float(stats.spearmanr(*columns).statistic)

@@ -25,12 +25,7 @@ Probes = Mapping[str, Mapping[str, float]]
 
 
 def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, float]]:
-    """Read the accuracies of the suite `probing`, by encoder and task.
-
-    Args:
-        path: File `probing.json` of `paraphrastic evaluate --suite probing`.
-        model: The model that must have been probed (default: any).
-    """
+    """Read the accuracies in `probing.json` by encoder and task, of `model` if given."""
     try:
         found: dict[str, dict[str, float]] = {}
         record = read_json(Path(path))
@@ -66,12 +61,8 @@ def variables(
     """Show what the variables of a generative model encode.
 
     Every second text is a source, and its style is the text five positions later. Interpolation
-    goes from a source to its style text.
-
-    Args:
-        judge: Independently trained encoder with `similarity_pairwise`, for the cosines.
-        texts: Distinct sentences in `language`.
-        probes: Accuracies x 100 by encoder and task, from `read_probes`.
+    goes from a source to its style text. `judge` is an independently trained encoder with
+    `similarity_pairwise`, for the cosines. `probes` come from `read_probes`.
     """
     for what, value, least in (("count", count, 2), ("samples", samples, 0)):
         if value < least:

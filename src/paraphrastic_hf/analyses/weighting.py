@@ -11,15 +11,13 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars_figure
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.sts import AVERAGE
-from paraphrastic_hf.io.plots import bars, new_figure
 from paraphrastic_hf.text.contract import TextTokenizer
 
 START, BY_FREQUENCY, SCALED = "start", "start x 1 / frequency", "start x trained weights"
@@ -40,12 +38,9 @@ def weighting(
 
     The variants are the initial vectors, the initial vectors times the trained weights, the initial
     vectors divided by token frequency, and the trained vectors scaled to length 1. The weight of a
-    token is the sum of the absolute values of its trained vector.
-
-    Args:
-        start: Initial values of the table, (vocab, dim).
-        counts: Frequency of each token in the training text, (vocab,). 0 counts as 1, as in the
-            thesis.
+    token is the sum of the absolute values of its trained vector. `start` has the initial values,
+    (vocab, dim), and `counts` the frequency of each token in the training text, (vocab,), where 0
+    counts as 1, as in the thesis.
     """
     table = trained_table(encoder, name)
     frequency = np.maximum(counts, 1) / max(1, counts.sum())
@@ -64,7 +59,7 @@ def weighting(
         "weighting",
         f"Weights and directions of {name}",
         [Table("scores", "Pearson r x 100, average", ["vectors", name, "thesis 3.4"], figures)],
-        _figure(scores),
+        bars_figure(scores, "STS 2012-2016, Pearson r x 100", size=(6.5, 2.4)),
         [
             "Average of STS 2012-2016, a mean of yearly means. The thesis averages 22 datasets.",
             "The thesis starts from PARAGRAM-SL999, where similar words have similar directions.",
@@ -94,22 +89,15 @@ def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
 
 
 def random_start(table: np.ndarray) -> np.ndarray:
-    """Draw values from N(0, 1) in the shape of `table`, (vocab, dim).
-
-    The initial values of a model are such draws, times a constant.
-    """
+    """Draw values from N(0, 1), (vocab, dim), like the initial values times a constant."""
     return np.random.default_rng(1).standard_normal(table.shape, np.float32)
 
 
 def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) -> np.ndarray:
     """Take the vectors of the same tokens from another averaging model, (vocab, dim).
 
-    Missing tokens get random vectors of the mean length of the found vectors.
-
-    Args:
-        table: The trained table, (vocab, dim), of which only the shape is used.
-        tokens: Tokens of the trained table.
-        start: The averaging model to take vectors from.
+    Missing tokens get random vectors of the mean length of the found vectors. Only the shape of the
+    trained `table` is used. `tokens` are its tokens.
     """
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
@@ -148,11 +136,3 @@ def _average(table: np.ndarray, tokenizer: TextTokenizer, data_dir: str | Path) 
             f"{data_dir} lacks {', '.join(results['skipped'])}, needed for the average {AVERAGE}"
         )
     return float(results["headline"][AVERAGE])
-
-
-def _figure(scores: dict[str, float]) -> Figure:
-    figure = new_figure(6.5, 2.4)
-    bars(
-        figure.add_subplot(), list(scores), list(scores.values()), "STS 2012-2016, Pearson r x 100"
-    )
-    return figure

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,15 +30,11 @@ Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a classification task: the sentence to paraphrase and its correct label.
-
-    Attributes:
-        second: The second sentence of a pair, which stays unchanged (6.5.1).
-    """
+    """An example of a classification task: the sentence to paraphrase and its correct label."""
 
     text: str
     label: str
-    second: str | None = None
+    second: str | None = None  # second sentence of a pair, which stays unchanged (6.5.1)
 
 
 @dataclass(frozen=True)
@@ -91,42 +88,33 @@ class AttackReport:
     overlap: float
     perplexity: float
 
-    def to_dict(self) -> dict[str, float]:
-        return dict(self.__dict__)
-
 
 def attack(
     examples: Sequence[Example], classify: Classify, paraphrases: Sequence[Sequence[str]]
 ) -> list[Attack]:
     """Classify examples and their paraphrases.
 
-    Args:
-        classify: Function from sentences to labels. Its second argument is the list of second
-            sentences of pairs, or None if the task has single sentences.
-        paraphrases: Paraphrases of each example. Duplicates, empty texts and copies of the
-            example's sentence are dropped.
+    `classify` gets sentences, and the second sentences of pairs or None. Duplicates, empty texts
+    and copies of the example's sentence are not used as paraphrases.
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(
             "An attack requires one list of paraphrases for each example, got "
             f"{len(paraphrases):,} lists for {len(examples):,} examples"
         )
-    has_second = examples[0].second is not None
     own = [
-        [text for text in dict.fromkeys(each) if text.strip() and text != example.text]
+        tuple(text for text in dict.fromkeys(each) if text.strip() and text != example.text)
         for example, each in zip(examples, paraphrases, strict=True)
     ]
     texts, seconds = [], []
     for example, each in zip(examples, own, strict=True):
         texts += [example.text, *each]
         seconds += [example.second or ""] * (len(each) + 1)
-    answers = list(classify(texts, seconds if has_second else None))
-    found, start = [], 0
-    for example, each in zip(examples, own, strict=True):
-        said = answers[start : start + len(each) + 1]
-        found.append(Attack(example, said[0], tuple(each), tuple(said[1:])))
-        start += len(each) + 1
-    return found
+    answers = iter(classify(texts, None if examples[0].second is None else seconds))
+    return [
+        Attack(example, next(answers), each, tuple(islice(answers, len(each))))
+        for example, each in zip(examples, own, strict=True)
+    ]
 
 
 def report_attack(
@@ -135,13 +123,7 @@ def report_attack(
     encoder: Any = None,
     perplexity: Callable[[Sequence[str]], np.ndarray] | None = None,
 ) -> AttackReport:
-    """Compute the figures of an attack (Table 62).
-
-    Args:
-        attacks: At least one result of `attack`.
-        encoder: Encoder with `encode(texts, normalize_embeddings=True)` for the cosines.
-        perplexity: Function that returns the perplexity of each text, (texts,).
-    """
+    """Compute the figures of an attack (Table 62). `perplexity` returns (texts,)."""
     right = [each for each in attacks if each.is_right]
     broken = [each for each in right if each.is_broken]
     count = len(attacks)
@@ -177,36 +159,37 @@ def report_attack(
     )
 
 
+COLUMNS = {  # column of the table -> field of the report and format
+    "accuracy": ("accuracy", ".1f"),
+    "under attack": ("accuracy_under_attack", ".1f"),
+    "broken": ("broken", ".1f"),
+    "success": ("success", ".1f"),
+    "agreement": ("agreement", ".1f"),
+    "paraphrases": ("paraphrases", ".1f"),
+    "queries": ("queries", ","),
+    "cosine": ("similarity", ".2f"),
+    "overlap": ("overlap", ".2f"),
+    "perplexity": ("perplexity", ".0f"),
+}
+
+
 def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
     """Return a Markdown table of several attacks, without empty columns."""
-    columns = {
-        "accuracy": [f"{each.accuracy:.1f}" for each in reports.values()],
-        "under attack": [f"{each.accuracy_under_attack:.1f}" for each in reports.values()],
-        "broken": [f"{each.broken:.1f}" for each in reports.values()],
-        "success": [f"{each.success:.1f}" for each in reports.values()],
-        "agreement": [_cell(each.agreement, 1) for each in reports.values()],
-        "paraphrases": [f"{each.paraphrases:.1f}" for each in reports.values()],
-        "queries": [f"{each.queries:,}" for each in reports.values()],
-        "cosine": [_cell(each.similarity, 2) for each in reports.values()],
-        "overlap": [_cell(each.overlap, 2) for each in reports.values()],
-        "perplexity": [_cell(each.perplexity, 0) for each in reports.values()],
-    }
-    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    columns = {}
+    for name, (field, form) in COLUMNS.items():
+        values = [getattr(each, field) for each in reports.values()]
+        if not all(map(math.isnan, values)):
+            columns[name] = ["" if math.isnan(value) else format(value, form) for value in values]
     rows = [list(row) for row in zip(reports, *columns.values(), strict=True)]
-    notes = [
-        f"{name}: no paraphrase changed a correct prediction, so cosine, overlap and perplexity "
-        "are undefined."
-        for name, each in reports.items()
-        if each.broken == 0
-    ]
     lines = markdown_table(["source", *columns], rows)
-    for note in notes:
-        lines += ["", note]
+    for name, each in reports.items():
+        if not each.broken:
+            lines += [
+                "",
+                f"{name}: no paraphrase changed a correct prediction, so cosine, overlap and "
+                "perplexity are undefined.",
+            ]
     return "\n".join([*lines, ""])
-
-
-def _cell(value: float, digits: int) -> str:
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:
@@ -223,10 +206,7 @@ def back_translation(
 ) -> Paraphrasing:
     """Return a function that paraphrases by back-translation, NMT-BT (6.5.1).
 
-    Args:
-        forth: Translator from English. Only its best translation is used.
-        outputs: Number of paraphrases per sentence. The thesis uses 10.
-        beams: Beam size, at least `outputs`.
+    Only the best translation `forth` from English is used. The thesis has 10 outputs per sentence.
     """
 
     def write(sentences: Sequence[str]) -> list[list[str]]:
@@ -237,9 +217,6 @@ def back_translation(
         return [[each.text for each in written] for written in found]
 
     return write
-
-
-MOST_DIGITS = 10  # maximum length of a line number
 
 
 def read_examples(path: str) -> list[Example]:
@@ -276,8 +253,7 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
     for number, row in rows[0 if header is None else 1 :]:
         fields = dict(zip(header or ("line", "paraphrase"), row, strict=False))
         line, text = fields.get("line", ""), fields.get("paraphrase")
-        is_number = line.isdecimal() and len(line) < MOST_DIGITS
-        if text is None or not is_number or not 1 <= int(line) <= count:
+        if text is None or not line.isdecimal() or not 1 <= int(line) <= count:
             raise DataError(
                 f"{path}:{number} must have an example number (1 to {count}) and a text, or be "
                 "output of `paraphrastic paraphrase`"

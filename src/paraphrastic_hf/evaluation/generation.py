@@ -29,11 +29,7 @@ Systems = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A score of one system, usually x 100.
-
-    Attributes:
-        p_value: P-value of the difference from the first system, or None if not tested.
-    """
+    """A score of one system, usually x 100, with the p-value against the first system if tested."""
 
     value: float
     p_value: float | None = None
@@ -62,10 +58,7 @@ class GenerationReport:
     def to_dict(self) -> dict[str, Any]:
         return {
             "systems": {
-                name: {
-                    measure: {"value": each[i].value, "p_value": each[i].p_value}
-                    for measure, each in self.figures.items()
-                }
+                name: {measure: vars(each[i]) for measure, each in self.figures.items()}
                 | {
                     kind: {bucket: values[i] for bucket, values in buckets.items()}
                     for kind, buckets in self.words.items()
@@ -95,17 +88,9 @@ def judge(
     Args:
         counted: Text from which word frequencies are counted, such as the training text. None uses
             the references, as in Table 70.
-        tag: Function from sentences, as lists of words, to tags. Needed for F1 by part of speech.
-        judges: Names and models of further similarity metrics: models of sentence-transformers or
-            any model that `SimileScorer` takes. They should not have been used in training.
-        samples: Number of random permutations in the paired permutation test if there are more than
-            20 segments, 1 or more.
-
-    Example:
-        >>> texts = ["the cat sat on the mat"] * 6
-        >>> report = judge([("old", ["a cat sat on a mat"] * 6), ("new", texts)], texts)
-        >>> round(report.figures["BLEU"][1].value), report.figures["BLEU"][1].p_value
-        (100, 0.03125)
+        tag: Function from sentences, as lists of words, to tags, for F1 by part of speech.
+        judges: Names and models of further similarity metrics: any model that `SimileScorer` takes.
+            They should not have been used in training.
     """
     require("compare", "sacrebleu", what="BLEU and chrF")
     names = [name for name, _ in systems]
@@ -114,42 +99,47 @@ def judge(
     scorer = SimileScorer() if scorer is None else scorer
     resampling: dict[str, Any] = {"samples": samples, "seed": seed}
     semantic = compare_systems(scorer, systems, references, **resampling)
+    from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a  # BLEU's default
+
+    bleu, chrf, right = BLEU(), CHRF(), [list(references)]
     figures: dict[str, list[Figure]] = {
         "BLEU": [
             Figure(each.bleu.mean, each.p_value)
             for each in compare_bleu(systems, references, **resampling)
         ],
-        "chrF": [],
+        "chrF": [Figure(chrf.corpus_score(list(texts), right).score) for _, texts in systems],
         "SIM": [Figure(100 * each.sim.mean, each.sim_p_value) for each in semantic],
         "SimiLE": [Figure(100 * each.simile.mean, each.p_value) for each in semantic],
     }
-    signatures = _matching(systems, references, figures)
+    bleu.corpus_score(list(systems[0][1]), right)  # the signature exists only after scoring
+    signatures = {
+        name: str(each.get_signature()) for name, each in (("BLEU", bleu), ("chrF", chrf))
+    }
     signatures["SIM, SimiLE"] = semantic[0].scores.signature
     for name, encoder in judges:
         figures[name], signatures[name] = _judged(encoder, systems, references, resampling)
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a  # BLEU's default
-
     tokenize = Tokenizer13a()
 
     def cut(text: str) -> list[str]:
         return tokenize(text.rstrip()).split()
 
-    right = [cut(text) for text in references]
+    wanted = [cut(text) for text in references]
     outputs = [[cut(text) for text in texts] for _, texts in systems]
     figures["repetition"] = [Figure(repetition_rate(each)) for each in outputs]
-    figures["length"] = [Figure(100 * length_ratio(each, right)) for each in outputs]
-    texts = right if counted is None else map(cut, counted)
+    figures["length"] = [Figure(100 * length_ratio(each, wanted)) for each in outputs]
+    texts = wanted if counted is None else map(cut, counted)
     bucket = frequency_bucket(Counter(word for words in texts for word in words))
-    of_frequency = [bucket_f1(each, right, bucket) for each in outputs]
+    of_frequency = [bucket_f1(each, wanted, bucket) for each in outputs]
     words = {"frequency": _columns(of_frequency, bucket_names())}
     if tag is not None:
-        of_tag = [tag_f1(each, right, tag) for each in outputs]
+        of_tag = [tag_f1(each, wanted, tag) for each in outputs]
         words["part of speech"] = _columns(of_tag, sorted({t for each in of_tag for t in each}))
     return GenerationReport(
         names,
         figures,
         words,
-        {"repetition": repetition_rate(right)},
+        {"repetition": repetition_rate(wanted)},
         signatures,
         samples,
         len(references),
@@ -180,19 +170,6 @@ def generation_markdown(report: GenerationReport) -> str:
         lines += markdown_table([*columns, *changes], rows)
     lines += [""] + [f"{name}: {code(text)}  " for name, text in report.signatures.items()]
     return "\n".join([*lines, ""])
-
-
-def _matching(
-    systems: Systems, references: Sequence[str], figures: dict[str, list[Figure]]
-) -> dict[str, str]:
-    from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
-
-    bleu, chrf = BLEU(), CHRF()
-    right = [list(references)]
-    for _, outputs in systems:
-        figures["chrF"].append(Figure(float(chrf.corpus_score(list(outputs), right).score)))
-    bleu.corpus_score(list(systems[0][1]), right)  # the signature exists only after scoring
-    return {name: str(each.get_signature()) for name, each in (("BLEU", bleu), ("chrF", chrf))}
 
 
 def _judged(

@@ -9,7 +9,7 @@ can differ from `paraphrastic evaluate` on the same files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,25 @@ from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.suites.pairs import corpus_rows
 from paraphrastic_hf.extras import require
 
-YEARS = ("12", "13", "14", "15", "16")
-STS17_PAIRS = {"en-en": "en-en", "ar-ar": "ar-ar", "en-ar": "ar-en", "es-es": "es-es",
-               "es-en": "es-en", "en-tr": "tr-en"}  # fmt: skip
-TATOEBA_NAMES = {"deu": "deu-eng", "fra": "fra-eng", "spa": "spa-eng", "rus": "rus-eng",
-                 "tur": "tur-eng", "ara": "ara-eng", "ces": "ces-eng", "cmn": "cmn-eng",
-                 "jpn": "jpn-eng"}  # fmt: skip
-XNLI_LANGUAGES = ("en", "ar", "de", "es", "fr", "ru", "tr", "zh")
+# name of a task -> corpus, and its configurations by mteb's names of the subsets
+TASKS: dict[str, tuple[str, dict[str, str | None]]] = {
+    **{f"STS{year}": ("sts", {"default": f"sts{year}"}) for year in range(12, 17)},
+    "STS17": (
+        "sts17",
+        {pair: pair for pair in ("en-en", "ar-ar", "es-es", "es-en")}
+        | {"en-ar": "ar-en", "en-tr": "tr-en"},
+    ),
+    "STSBenchmark": ("stsb", {"default": None}),
+    "SICK-R": ("sick", {"default": None}),
+    "Tatoeba": (
+        "tatoeba",
+        {
+            f"{language}-eng": language
+            for language in ("deu", "fra", "spa", "rus", "tur", "ara", "ces", "cmn", "jpn")
+        },
+    ),
+    "XNLI": ("xnli", {each: each for each in ("en", "ar", "de", "es", "fr", "ru", "tr", "zh")}),
+}
 
 
 class MtebEncoder:
@@ -59,92 +71,48 @@ class MtebEncoder:
 
 
 def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> list[Any]:
-    """Return mteb's tasks whose official files are in `data_dir`.
+    """Return mteb's tasks whose official files are in `data_dir`, or the tasks with these names.
 
     The tasks are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and XNLI on its development sets.
-
-    Args:
-        names: Names of the tasks to return. None for all tasks with files.
     """
-    unknown = [name for name in names or () if name not in TASKS]
-    if unknown:
-        raise DataError(f"No local task {unknown[0]!r}. Available: {', '.join(TASKS)}")
     tasks = []
     for name in names or TASKS:
+        if name not in TASKS:
+            raise DataError(f"No local task {name!r}. Available: {', '.join(TASKS)}")
         try:
-            tasks.append(TASKS[name](name, data_dir))
+            tasks.append(_load(name, data_dir))
         except MissingFileError:
             if names:
                 raise
     return tasks
 
 
-def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
+def _load(name: str, data_dir: str | Path) -> Any:
+    corpus, configs = TASKS[name]
+    split = "validation" if corpus == "xnli" else "test"
+    subsets = {
+        subset: {split: _columns(corpus_rows(data_dir, corpus, config, split=split), config)}
+        for subset, config in configs.items()
+    }
     require("mteb", "mteb", what=f"the task {name}")
     import mteb
 
     is_single = list(subsets) == ["default"]
     options: dict[str, Any] = {} if is_single else {"hf_subsets": list(subsets)}
     task = mteb.get_task(name, eval_splits=[split], **options)
-    task.dataset = {key: {split: rows} for key, rows in subsets.items()}
-    if is_single:
-        task.dataset = task.dataset["default"]
+    task.dataset = subsets["default"] if is_single else subsets
     task.data_loaded = True
     return task
 
 
-def _scored(corpus: str, config: str | None = None) -> Callable[[str, str | Path], Any]:
-    def make(name: str, data_dir: str | Path) -> Any:
-        return _filled(name, {"default": _pairs(corpus_rows(data_dir, corpus, config))}, "test")
-
-    return make
-
-
-def _pairs(rows: list[dict]) -> Any:
+def _columns(rows: list[dict[str, Any]], config: str | None) -> Any:
+    """Return the rows of STS, Tatoeba or XNLI as mteb's task reads them."""
     import datasets
 
-    columns = [key for key in ("sentence1", "sentence2", "score") if key in rows[0]]
-    return datasets.Dataset.from_dict({key: [row[key] for row in rows] for key in columns})
-
-
-def _sts17(name: str, data_dir: str | Path) -> Any:
-    subsets = {
-        theirs: _pairs(corpus_rows(data_dir, "sts17", ours)) for theirs, ours in STS17_PAIRS.items()
-    }
-    return _filled(name, subsets, "test")
-
-
-def _tatoeba(name: str, data_dir: str | Path) -> Any:
-    import datasets
-
-    subsets = {}
-    for language, theirs in TATOEBA_NAMES.items():
-        rows = corpus_rows(data_dir, "tatoeba", language)
-        columns = {"sentence1": [r[language] for r in rows], "sentence2": [r["eng"] for r in rows]}
-        subsets[theirs] = datasets.Dataset.from_dict(columns)
-    return _filled(name, subsets, "test")
-
-
-def _xnli(name: str, data_dir: str | Path) -> Any:
-    subsets = {}
-    for language in XNLI_LANGUAGES:
-        rows = corpus_rows(data_dir, "xnli", language, split="validation")
-        rows = [row for row in rows if row["label"] != 1]
-        subsets[language] = [
-            {
-                "sentence1": [row["sentence1"] for row in rows],
-                "sentence2": [row["sentence2"] for row in rows],
-                "labels": [int(row["label"] == 0) for row in rows],
-            }
-        ]
-    return _filled(name, subsets, "validation")
-
-
-TASKS: dict[str, Callable[[str, str | Path], Any]] = {
-    **{f"STS{year}": _scored("sts", f"sts{year}") for year in YEARS},
-    "STS17": _sts17,
-    "STSBenchmark": _scored("stsb"),
-    "SICK-R": _scored("sick"),
-    "Tatoeba": _tatoeba,
-    "XNLI": _xnli,
-}
+    if "eng" in rows[0]:
+        rows = [{"sentence1": row[config], "sentence2": row["eng"]} for row in rows]
+    if "label" in rows[0] and "score" not in rows[0]:  # neutral pairs are left out
+        rows = [{**row, "labels": int(row["label"] == 0)} for row in rows if row["label"] != 1]
+    names = [key for key in ("sentence1", "sentence2", "score", "labels") if key in rows[0]]
+    columns = {name: [row[name] for row in rows] for name in names}
+    return [columns] if "labels" in columns else datasets.Dataset.from_dict(columns)

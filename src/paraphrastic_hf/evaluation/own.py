@@ -45,11 +45,7 @@ DEPTH = 10  # number of retrieved texts that count
 
 @dataclass(frozen=True)
 class OwnPairs(ScoredPairs):
-    """Your own pairs.
-
-    Attributes:
-        group: Kind of the pairs, a key of `NOTES`. Retrieval pairs have no scores.
-    """
+    """Your own pairs. Their group is a key of `NOTES`. Retrieval pairs have no scores."""
 
     taken: str = ""
 
@@ -147,15 +143,12 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
 def retrieval_scores(
     encode: Encode, first: Sequence[str], second: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Score retrieval of second texts by first texts.
+    """Score each distinct first text as a query, (queries,), 0 to 1.
 
-    Each distinct first text is a query. Its answers are the second texts of its pairs. All second
-    texts are ranked by cosine. A query without known tokens finds nothing.
-
-    Returns:
-        Scores of each distinct query, (queries,), 0 to 1. `accuracy@1` and `accuracy@5`: whether an
-        answer is among the first 1 or 5 results. `MRR@10`: 1 / rank of the first answer. `nDCG@10`:
-        gain of the answers among the first ten results, divided by the highest possible gain.
+    Its answers are the second texts of its pairs. All second texts are ranked by cosine. A query
+    without known tokens finds nothing. `accuracy@1` and `accuracy@5`: whether an answer is among
+    the first 1 or 5 results. `MRR@10`: 1 / rank of the first answer. `nDCG@10`: gain of the answers
+    among the first ten results, divided by the highest possible gain.
     """
     queries, answers = (
         {text: i for i, text in enumerate(dict.fromkeys(s))} for s in (first, second)

@@ -73,21 +73,13 @@ def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return a report as Markdown: main figures, published figures, then every dataset."""
-    notes = _notes(results)
-    lines = [_heading(results), "", *headline_table(results)]
-    lines += ["", *notes] if notes else []
-    lines += ["", *_dataset_table(results), "", _took(results)]
-    return "\n".join(lines) + "\n"
+    lines = [_heading(results), "", *headline_table(results), "", *_notes(results)]
+    return "\n".join([*lines, *_dataset_table(results), "", _took(results)]) + "\n"
 
 
 def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = False) -> str:
-    """Return a report for a terminal, with the main figures last.
-
-    Args:
-        rest: Additional lines, such as the paths of the report.
-    """
-    notes = _notes(results)
-    lines = [_heading(results), "", *notes, *([""] if notes else [])]
+    """Return a report for a terminal: the lines `rest`, such as paths, then the main figures."""
+    lines = [_heading(results), "", *_notes(results)]
     lines += [*_dataset_table(results), ""] if with_rows else []
     return "\n".join([*lines, _took(results), *rest, "", *headline_table(results)]) + "\n"
 
@@ -95,14 +87,9 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
 def in_languages(
     results: dict[str, Any], suite: Suite, known: Collection[str]
 ) -> tuple[dict[str, Any], int]:
-    """Remove the main figures for languages that the model does not know.
+    """Remove the main figures for languages that are not `known`. Return the number removed too.
 
-    Args:
-        known: Language codes of the model. All figures stay if this is empty or no figure would
-            remain.
-
-    Returns:
-        The results and the number of removed figures.
+    All figures stay if no language is known or no figure would remain.
     """
     headline = {k: v for k, v in results["headline"].items() if {*suite.languages(k)} <= {*known}}
     if not known or not headline:
@@ -120,7 +107,7 @@ def _notes(results: dict[str, Any]) -> list[str]:
     notes = [f"* {literal(note)}" for note in results["notes"]]
     for title, tasks in left_out(results):
         notes += [f"* {title}, {literal(f'{task}: {reason}')}" for task, reason in tasks.items()]
-    return notes
+    return [*notes, ""] if notes else []
 
 
 def _dataset_table(results: dict[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from paraphrastic_hf.io.files import read_json, write_json
 
 Results = dict[str, Any]
 NOT_IN_NAMES = r"[^\w.-]+"  # characters of a task that its file name cannot have
+PACKAGES = ("numpy", "scipy", "torch", "transformers")  # whose versions are recorded
 
 
 def evaluate(
@@ -102,20 +104,18 @@ def run_suite(
         "data_dir": data_dir.name,
         "version": paraphrastic_hf.__version__,
     }
-    rows: dict[tuple[str, str], Row] = {}
     files = fingerprint([data_dir.resolve()]) if keep else ""
     kept_for = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
+    rows: dict[tuple[str, str], Row] = {}
     skipped: dict[str, str] = {}
     not_applicable: dict[str, str] = {}
-    seconds = 0.0
+    seconds: list[float] = []
     peaks: list[int | None] = []
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
-        path = (
-            Path(keep) / f"{suite}.{re.sub(NOT_IN_NAMES, '-', task)}.json"
-            if keep and chosen.is_kept
-            else None
-        )
-        kept = _read_kept(path, kept_for)
+        path = None
+        if keep and chosen.is_kept:
+            path = Path(keep) / f"{suite}.{re.sub(NOT_IN_NAMES, '-', task)}.json"
+        kept = _read_kept(path, kept_for) if path else None
         if kept is None:
             _reset_peak()
             start = time.perf_counter()
@@ -132,7 +132,7 @@ def run_suite(
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_json(path, kept)
-        seconds += kept["seconds"]
+        seconds.append(kept["seconds"])
         peaks.append(kept.get("peak_memory"))
         for row in (Row(**values) for values in kept["rows"]):
             known = rows.setdefault((row.group, row.name), row)
@@ -140,7 +140,6 @@ def run_suite(
     if not rows:
         reasons = "; ".join((skipped | not_applicable).values())
         raise DataError(f"No data for the suite {suite}: {reasons}")
-    known_peaks = [peak for peak in peaks if peak is not None]
     headline = chosen.headline(list(rows.values()))
     headline = {key: value for key, value in headline.items() if not math.isnan(value)}
     return {
@@ -159,11 +158,11 @@ def run_suite(
         "not_applicable": not_applicable,
         "rows": [asdict(row) for row in rows.values()],
         "settings": settings,
-        "seconds": seconds,
-        "peak_memory": max(known_peaks) if len(known_peaks) == len(peaks) else None,
+        "seconds": sum(seconds),
+        "peak_memory": None if None in peaks else max(filter(None, peaks)),
         "versions": {
             "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "scipy", "torch", "transformers")},
+            **{name: version(name) for name in PACKAGES if find_spec(name)},
         },
     }
 
@@ -176,10 +175,9 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
     return list(SUITES) if "all" in names else list(dict.fromkeys(names))
 
 
-def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
+def _read_kept(path: Path, kept_for: dict[str, str]) -> Results | None:
+    """Return a cached task, or None if it is missing, damaged or not `kept_for` this run."""
     try:
-        if path is None:
-            return None
         kept: Results = read_json(path)
         is_same = all(kept[name] == value for name, value in kept_for.items())
         is_whole = isinstance(kept["rows"], list) and kept["seconds"] >= 0

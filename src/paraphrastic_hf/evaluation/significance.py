@@ -39,27 +39,17 @@ SMALLEST = 1e-200  # replaces a variance of 0
 class Difference:
     """Two models compared on one dataset.
 
-    Attributes:
-        group: The group of the dataset, such as its year.
-        pairs: Number of pairs or other examples.
-        measure: `pearson`, `spearman`, `accuracy` or `F1`.
-        first: Score of the first model x 100.
-        second: Score of the second model x 100.
-        permutation: P-value of the permutation test.
-        steiger: P-value of Steiger's test. NaN for fewer than four pairs, and for measures that are
-            not correlations.
-        low: Lower end of the 95 % interval of `second` minus `first`.
-        high: Upper end of this interval.
+    Scores are x 100. `low` and `high` are the 95 % interval of `second` minus `first`.
     """
 
     group: str
     name: str
-    pairs: int
-    measure: str
+    pairs: int  # or other examples
+    measure: str  # pearson, spearman, accuracy or F1
     first: float
     second: float
-    permutation: float
-    steiger: float
+    permutation: float  # p-value of the permutation test
+    steiger: float  # p-value of Steiger's test, NaN for fewer than four pairs or no correlation
     low: float = float("nan")
     high: float = float("nan")
 
@@ -73,15 +63,10 @@ def compare_encoders(
     samples: int = 1000,
     seed: int = 1,
 ) -> tuple[list[Difference], dict[str, str]]:
-    """Compare two encoders on the datasets of suites that are scored by a correlation, accuracy or
-    F1.
+    """Compare two encoders on the datasets of suites, named as in `evaluation/registry.py`.
 
-    Args:
-        suite: One or more names of suites in `evaluation/registry.py`.
-        samples: Number of random permutations if there are more than 20 examples, 1 or more.
-
-    Returns:
-        A comparison for each dataset, and the reason for each skipped task.
+    The datasets are scored by a correlation, accuracy or F1. Return a comparison for each dataset,
+    and the reason for each skipped task.
     """
     suites = [suite] if isinstance(suite, str) else list(suite)
     tasks = {name: task for one in suites for name, task in _compared_tasks(one).items()}
@@ -153,23 +138,15 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
 def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
     """Average the absolute score differences of two encoders over the STS datasets of 2012-2016.
 
-    The thesis uses it to measure how much equally good models differ (4.5.6, Table 34).
-
-    Returns:
-        The mean in points (NaN without datasets), and the number of datasets.
-
-    Example:
-        >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1)]
-        >>> mean_difference([*rows, Difference("2013", "FNWN", 9, "pearson", 50, 49, 1, 1)])
-        (2.0, 2)
+    The thesis uses it to measure how much equally good models differ (4.5.6, Table 34). Return the
+    mean in points (NaN without datasets), and the number of datasets.
     """
     found = [abs(each.second - each.first) for each in differences if each.group.isdecimal()]
     return (float(np.mean(found)) if found else float("nan")), len(found)
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
-    """Return the p-value of the difference between two predictions' correlations with the gold
-    scores.
+    """Return the two-sided p-value of two predictions' correlations with the gold scores.
 
     This is Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
 
@@ -177,20 +154,8 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
 
     where |R| is the determinant of the matrix of the three correlations and m the mean of r12 and
     r13. The test assumes normal variables. For skewed variables the p-values are too small, even
-    with many examples. For Spearman's rho the test is an approximation.
-
-    Args:
-        first: Correlation of one prediction with the gold scores, r12, -1 to 1.
-        second: Correlation of the other prediction with the gold scores, r13, -1 to 1.
-        between: Correlation of the two predictions, r23, -1 to 1.
-        size: Number of examples, n.
-
-    Returns:
-        The two-sided p-value, 0 to 1, or NaN if there are fewer than four examples.
-
-    Example:
-        >>> round(steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
-        0.187
+    with many examples. For Spearman's rho the test is an approximation. `first` is r12, `second`
+    r13, `between` r23 and `size` n. With fewer than four examples the result is NaN.
     """
     if size < 4:
         return float("nan")

@@ -19,15 +19,13 @@ SIMILARITY, CLASSIFICATION = "sentence-similarity", "text-classification"  # Hub
 class Row:
     """The scores of one dataset, a row of the table.
 
-    Attributes:
-        group: Group of datasets that are averaged together, such as `2012`.
-        scores: Scores in the unit of the suite, by measure.
+    Datasets of a group, such as `2012`, are averaged together.
     """
 
     group: str
     name: str
     size: int
-    scores: dict[str, float]
+    scores: dict[str, float]  # in the unit of the suite, by measure
 
 
 Task = Callable[[Any, Path], Sequence[Row]]

@@ -24,18 +24,9 @@ SOURCE_WEIGHT = 0.2  # weight of self-BLEU in iBLEU
 
 
 def template_match(trees: Trees, wanted: Trees) -> float:
-    """Return the percentage of trees whose top two levels match the request exactly (thesis,
-    6.4.2).
+    """Return the percentage of trees whose top two levels match the request exactly.
 
-    Args:
-        trees: Trees of the outputs. None counts as a mismatch.
-        wanted: The requested trees or templates.
-
-    Example:
-        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
-        >>> wanted = read_tree("(S (NP) (VP))")
-        >>> template_match([read_tree("(S (NP (DT a)) (VP))"), None], [wanted, wanted])
-        50.0
+    A missing tree is a mismatch.
     """
     found = [
         one is not None and other is not None and same_template(one, other)
@@ -60,12 +51,7 @@ def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
 def rouge(written: str, reference: str, order: int | None) -> float:
     """Return ROUGE-1, ROUGE-2 or ROUGE-L: F1 of lower-cased words, 0 to 1 (Lin, 2004).
 
-    Args:
-        order: Words per n-gram, or None for the longest common subsequence.
-
-    Example:
-        >>> rouge("the cat sat", "the cat sat down", 1), rouge("the cat sat", "sat the cat", None)
-        (0.8571428571428571, 0.6666666666666666)
+    `order` is the number of words per n-gram, or None for the longest common subsequence.
     """
     first, second = WORD.findall(written.lower()), WORD.findall(reference.lower())
     if order is None:
@@ -91,15 +77,10 @@ def measure_paraphrases(
 ) -> dict[str, float]:
     """Compute the usual metrics of controlled paraphrasing, x 100.
 
-    Args:
-        encoder: Encoder with `encode(texts, normalize_embeddings=True)`, for SIM.
-
-    Returns:
-        `BLEU` of the corpus, `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
-        `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, and `METEOR` if nltk's data is installed. `change` is the
-        character edit distance from the source, divided by the length of the longer text.
-        `repeats` is the percentage of outputs that repeat a word (`repeated_word`). With an encoder
-        also `SIM` with the reference and `SIM source` with the source.
+    These are `BLEU` of the corpus, `self-BLEU` with the sources, `iBLEU`, `ROUGE`, and `METEOR` if
+    nltk's data is installed. `change` is the character edit distance from the source, divided by
+    the length of the longer text. `repeats` is the percentage of outputs that repeat a word
+    (`repeated_word`). With an encoder also `SIM` with the reference and `SIM source`.
     """
     from rapidfuzz.distance import Levenshtein
 

@@ -29,27 +29,18 @@ def attend(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """Compute softmax(scale Q K') V with torch's fused kernel or with matrix products.
+    """Compute softmax(scale Q K') V, (batch, heads, seq, size).
 
-    Training in bfloat16 on a CPU uses matrix products. There they are up to seven times faster, but
-    they round Q K' to bfloat16. A query that may not attend to any key gets zeros.
+    Training in bfloat16 on a CPU uses matrix products instead of torch's fused kernel. They are up
+    to seven times faster there, but round Q K' to bfloat16. A query that may not attend to any key
+    gets zeros.
 
     Args:
-        queries: Q, (batch, heads, seq, size).
-        keys: K, (batch, heads, keys, size).
-        values: V, (batch, heads, keys, size).
+        queries: Q, (batch, heads, seq, size). K and V are (batch, heads, keys, size).
         mask: True where a query may attend, broadcast to (batch, heads, seq, keys). None allows
             everything.
         is_causal: Hide keys after the query's position. Needs as many keys as queries and no mask.
-        scale: Factor of Q K', 1 / sqrt(size) if None.
-
-    Returns:
-        (batch, heads, seq, size).
-
-    Example:
-        >>> one = torch.ones(1, 1, 2, 4)
-        >>> attend(one, one, one, is_causal=True).shape
-        torch.Size([1, 1, 2, 4])
+        scale: 1 / sqrt(size) if None.
     """
     if not _use_products(queries, keys, mask):
         with _without_cudnn() if queries.is_cuda else nullcontext():
@@ -74,17 +65,7 @@ def attend(
 class Attention(nn.Module):
     """Compute softmax(Q K' / sqrt(head size)) V for each head, then a linear map of all heads.
 
-    Args:
-        dim: Number of dimensions of a state, a multiple of `heads`.
-        heads: Number of heads, each with dim / heads dimensions.
-
-    Raises:
-        ValueError: If `dim` is not a multiple of `heads`.
-
-    Example:
-        >>> attention = Attention(8, heads=2)
-        >>> attention(torch.randn(3, 5, 8), is_causal=True).shape
-        torch.Size([3, 5, 8])
+    Each of the `heads` has dim / heads dimensions.
     """
 
     def __init__(self, dim: int, heads: int) -> None:
@@ -110,13 +91,12 @@ class Attention(nn.Module):
         For a state that may not attend to any key, all heads give zeros.
 
         Args:
-            states: States that attend to each other, (batch, seq, dim).
             mask: True where a state may attend, (batch, keys) or (batch, seq, keys). None allows
                 all keys.
             is_causal: Hide later states. With a mask, both conditions hold.
             cache: Keys and values of earlier generation steps. `cache.update(keys, values, layer)`
                 appends the new keys and values and returns all of them.
-            layer: Index of this layer in the cache, from 0.
+            layer: Index of this layer in the cache.
         """
         queries = self._split(self.query(states))
         keys, values = map(self._split, self.key_value(states).chunk(2, -1))
@@ -172,17 +152,7 @@ State = tuple[Tensor, Tensor]  # hidden state and cell of a layer, (batch, dim) 
 class BilinearAttention(nn.Module):
     """Weights softmax_j(u' W v_j) of vectors v_j, and their weighted sum (thesis, 6.3.1).
 
-    Args:
-        query_dim: Number of dimensions of u.
-        dim: Number of dimensions of v.
-
-    Example:
-        >>> attention = BilinearAttention(4, 6)
-        >>> vectors, is_token = torch.randn(2, 3, 6), torch.ones(2, 3, dtype=torch.bool)
-        >>> keys = attention.keys(vectors)
-        >>> gathered, weights = attention(torch.randn(2, 5, 4), keys, vectors, is_token)
-        >>> gathered.shape, weights.shape
-        (torch.Size([2, 5, 6]), torch.Size([2, 5, 3]))
+    u has `query_dim` dimensions, v `dim`.
     """
 
     def __init__(self, query_dim: int, dim: int) -> None:
@@ -190,11 +160,7 @@ class BilinearAttention(nn.Module):
         self.bilinear = Dense(dim, query_dim, bias=False)
 
     def keys(self, vectors: Tensor) -> Tensor:
-        """Return W v of every vector, (batch, count, query_dim). Call it once per batch.
-
-        Args:
-            vectors: v, (batch, count, dim).
-        """
+        """Return W v of vectors v, (batch, count, query_dim). Call it once per batch."""
         keys: Tensor = self.bilinear(vectors)
         return keys
 
@@ -221,21 +187,7 @@ class AttentiveLSTM(nn.Module):
     """LSTM whose first layer also reads z_t, which summarizes a template (thesis, 6.3.1).
 
     z_t is the bilinear attention of d_{t-1}, the last layer's previous state, to the template. Thus
-    the template can influence every word. Without a template this is a plain LSTM.
-
-    Args:
-        input_size: Number of dimensions of a word's vector.
-        hidden_size: Number of dimensions of a state.
-        layers: Number of layers, at least 1.
-        template_size: Number of dimensions of the template's vectors. 0 for no template.
-
-    Example:
-        >>> lstm = AttentiveLSTM(4, 6, layers=2, template_size=3)
-        >>> template, is_token = torch.randn(2, 5, 3), torch.ones(2, 5, dtype=torch.bool)
-        >>> start = [(torch.zeros(2, 6), torch.zeros(2, 6))] * 2
-        >>> states, ends = lstm(torch.randn(2, 7, 4), start, template, is_token)
-        >>> states.shape, len(ends)
-        (torch.Size([2, 7, 6]), 2)
+    the template can influence every word. With `template_size` 0 this is a plain LSTM.
     """
 
     def __init__(

@@ -20,19 +20,12 @@ class PooledFilters(nn.Module):
         max over i of f(w . [x_i; ...; x_{i+n-1}] + b), for a filter w of width n
 
     Windows lie within the text. A text shorter than the filter is padded with zero vectors. An
-    empty text gets the zero vector. If `forward` gets `places`, each distinct token is multiplied
-    by the filters only once.
+    empty text gets the zero vector.
 
     Args:
-        size: Number of dimensions of a token vector x_i.
         widths: Width of the filters of each group, in tokens, 1 or more.
         counts: Number of filters in each group.
         activation: Name of f in `ACTIVATIONS`. Must be monotonic.
-
-    Example:
-        >>> filters = PooledFilters(4, [2, 3], [5, 6], "relu")
-        >>> filters(torch.ones(7, 4), torch.tensor([3, 0, 4])).shape  # three texts, 7 tokens
-        torch.Size([3, 11])
     """
 
     def __init__(
@@ -50,7 +43,7 @@ class PooledFilters(nn.Module):
 
         Args:
             rows: Token vectors, (tokens, size), texts concatenated. With `places`, the vectors of
-                the distinct tokens, (distinct, size), in any order.
+                the distinct tokens, so that each is multiplied by the filters only once.
             lengths: Number of tokens of each text, (batch,). 0 is allowed.
             places: Row of `rows` for each token, (tokens,), texts concatenated.
         """

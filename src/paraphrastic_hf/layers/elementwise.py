@@ -21,36 +21,19 @@ STEPS = 2**16  # resolution of the dropout probability on a CPU
 
 
 def tanh_(values: Tensor) -> Tensor:
-    """Replace numbers by their hyperbolic tangent, in place.
+    """Replace numbers by their hyperbolic tangent, in place, and return them in the shape given.
 
     On a CPU, this is four times as fast as `torch.tanh`, with an absolute error of 1e-7 in float32.
-
-    Args:
-        values: Numbers, any shape.
-
-    Returns:
-        `values`, in the shape given.
-
-    Example:
-        >>> tanh_(torch.tensor([-9.0, 0.0, 0.5]))
-        tensor([-1.0000,  0.0000,  0.4621])
     """
     return values.mul_(2).sigmoid_().mul_(2).sub_(1)
 
 
 def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
-    """Zero each number with `probability` and scale the other numbers to keep the expected value.
+    """Zero each number with `probability`, and scale the others to keep the expected value.
 
-    On a CPU, 16 random bits decide each number. The probability is rounded to a multiple of
-    1/65,536, and the scale matches the rounded probability. Other devices use `F.dropout`.
-
-    Args:
-        values: Numbers, any shape.
-        probability: Probability that a number is zeroed, 0 to 1.
-        training: If False, return the values unchanged.
-
-    Returns:
-        Scaled values, in the shape given.
+    Numbers have any shape. On a CPU, 16 random bits decide each number. The probability is rounded
+    to a multiple of 1/65,536, and the scale matches the rounded probability. Other devices use
+    `F.dropout`.
     """
     if not training or not probability:
         return values

@@ -17,23 +17,13 @@ from torch.nn import functional as F
 
 
 def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
-    """Return the weighted sum of the table rows of each text's tokens.
+    """Return the weighted sum of the table rows of each text's tokens, (batch, dim).
 
     Args:
         table: Token vectors, (vocab, dim). The gradient contains only the rows in `ids`.
         ids: Table rows, (tokens,), texts concatenated.
         lengths: Number of ids of each text, (batch,). 0 gives the zero vector.
         weights: Weight of each token, (tokens,), without gradient.
-
-    Returns:
-        One sum per text, (batch, dim).
-
-    Example:
-        >>> table, lengths = torch.tensor([[0.0], [1.0], [10.0]]), torch.tensor([2, 0, 1])
-        >>> weighted_bag(table, torch.tensor([1, 2, 2]), lengths, torch.tensor([1.0, 0.5, 1.0]))
-        tensor([[ 6.],
-                [ 0.],
-                [10.]])
     """
     offsets = F.pad(lengths.cumsum(0), (1, 0))
     return _WeightedBag.apply(table, ids, offsets, weights)  # type: ignore[no-untyped-call]
@@ -43,7 +33,6 @@ def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
     """Sum the table rows of each bag, (bags, dim). The gradient is as large as the table.
 
     Args:
-        table: Vectors to add up, (vocab, dim).
         ids: Table rows of each bag, (bags, width).
     """
     return _BagRows.apply(table, ids)  # type: ignore[no-untyped-call]
@@ -52,13 +41,7 @@ def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
 def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
     """Return the gradient of `bag_rows`: for each table row, the sum over the bags that contain it.
 
-    Args:
-        grad: Gradient of each bag's sum, (bags, dim).
-        ids: Table rows of each bag, (bags, width), as for `bag_rows`.
-        count: Number of table rows.
-
-    Returns:
-        Gradient of the table, (count, dim).
+    `grad` has the gradient of each bag's sum, (bags, dim). The result is (count, dim).
     """
     flat = ids.reshape(-1)
     bags = torch.argsort(flat, stable=True).div(ids.shape[1], rounding_mode="floor")
@@ -67,21 +50,14 @@ def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
 
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
-    """Return the table row of each token, (tokens, dim). The gradient contains only these rows.
-
-    Args:
-        table: Token vectors, (vocab, dim).
-        ids: Table rows, (tokens,).
-    """
+    """Return the table row of each token, (tokens, dim). The gradient contains only these rows."""
     return _Lookup.apply(table, ids)  # type: ignore[no-untyped-call]
 
 
 def rows_of(table: nn.Embedding, ids: Tensor) -> Tensor:
     """Return the table row of each token, (tokens, dim).
 
-    Args:
-        table: Embedding table. If `table.sparse`, the gradient contains only the rows in `ids`.
-        ids: Table rows, (tokens,).
+    If `table.sparse`, the gradient contains only these rows.
     """
     return lookup(table.weight, ids) if table.sparse else F.embedding(ids, table.weight)
 
@@ -140,18 +116,10 @@ def sum_by_row(
     Args:
         vectors: Vectors, (count, dim). Several terms may use the same vector.
         ids: Table row of each term, (terms,), 0 to 2^31 - 1.
-        sources: Index in `vectors` of each term, (terms,).
-        weights: Factor of each term, (terms,).
 
     Returns:
         The distinct ids, ascending, (distinct,), and the sum for each id, (distinct, dim), without
         a gradient.
-
-    Example:
-        >>> vectors, sources = torch.tensor([[1.0], [10.0]]), torch.tensor([0, 1, 1])
-        >>> sum_by_row(vectors, torch.tensor([7, 2, 7]), sources, torch.ones(3))
-        (tensor([2, 7]), tensor([[10.],
-                [11.]]))
     """
     ids, order = _sort(ids)
     rows, counts = torch.unique_consecutive(ids, return_counts=True)
@@ -199,10 +167,6 @@ def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
         packed: (vocab, dimension + 4) int8 for 8 bits per value. For 4 bits, (vocab, ceil(dimension
             / 2) + 4) uint8, with the first half of a row in the lower bits and the second half in
             the upper bits.
-        dimension: Values per row.
-
-    Raises:
-        ValueError: If `packed` has another shape or type.
 
     Example:
         >>> scale = torch.tensor([[0.5]]).view(torch.uint8)

@@ -27,12 +27,8 @@ class GatedRecurrence(nn.Module):
         GRAN-4:  as GRAN-3, with W_a a_{t-1} in both gates
         GRAN-5:  a_t = x_t * g1 + h_t * g2
 
-    Without a gate (footnote 2): a_t = f(W_x x_t + W_h h_t + b), where f is tanh or ReLU.
-
-    Args:
-        size: Number of dimensions of x_t, h_t and a_t.
-        variant: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 without a gate.
-        activation: `tanh` or `relu`. Only used without a gate.
+    `variant` 0 has no gate (footnote 2): a_t = f(W_x x_t + W_h h_t + b), where the `activation` f
+    is tanh or ReLU.
     """
 
     def __init__(self, size: int, variant: int, activation: str = "tanh") -> None:
@@ -47,20 +43,11 @@ class GatedRecurrence(nn.Module):
         self.bias = nn.Parameter(torch.empty(rows))
 
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
-        """Return the gated vectors a, (tokens, size), packed like `rows`.
-
-        Args:
-            rows: Token vectors x, (tokens, size), packed (`layers/packing.py`).
-            sizes: Number of texts with a token at each step.
-        """
+        """Return the gated vectors a, (tokens, size), of packed token vectors x."""
         return self.states_and_gates(rows, sizes)[0]
 
     def states_and_gates(self, rows: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
         """Return gated vectors and gates. In GRAN-3 and GRAN-4 the gates are detached.
-
-        Args:
-            rows: Token vectors x, (tokens, size), packed (`layers/packing.py`).
-            sizes: Number of texts with a token at each step.
 
         Returns:
             Vectors a, (tokens, size), and gates from 0 to 1: (tokens, size) for one gate,
@@ -81,11 +68,7 @@ class GatedRecurrence(nn.Module):
         return rows * of_input + hidden * of_hidden, gates
 
     def initialize(self, std: float) -> None:
-        """Draw the gates' weights from N(0, std^2) and set their bias to 0. The LSTM is unchanged.
-
-        Args:
-            std: Standard deviation, 0 or more.
-        """
+        """Draw the gates' weights from N(0, std^2), set their bias to 0, and keep the LSTM."""
         for weight in (self.weight_x, self.weight_h, self.weight_a):
             if weight is not None:
                 nn.init.normal_(weight, std=std)

@@ -30,18 +30,8 @@ class Window(Dense):
 class GatedConvolution(nn.Module):
     """Compute sqrt(1/2) (x + A * sigmoid(B)), where [A; B] is a linear map of a window of x.
 
-    The window of a token is centered on it, or ends with it if causal. Text ends are zero-padded.
-
-    Args:
-        dim: Number of dimensions of x and of A.
-        width: Tokens per window, odd unless causal.
-        dropout: Probability that a value of the window is zeroed in training, 0 to below 1.
-        is_causal: Whether each window ends with its token.
-
-    Example:
-        >>> layer = GatedConvolution(8, 3, dropout=0.0, is_causal=True)
-        >>> layer(torch.randn(2, 5, 8)).shape
-        torch.Size([2, 5, 8])
+    The window of a token is centered on it (`width` must be odd), or ends with it if causal. Text
+    ends are zero-padded. `dropout` zeroes values of the window.
     """
 
     def __init__(self, dim: int, width: int, *, dropout: float, is_causal: bool = False) -> None:
@@ -50,12 +40,9 @@ class GatedConvolution(nn.Module):
         self.window = Window(width * dim, 2 * dim)
 
     def forward(self, states: Tensor, is_token: Tensor | None = None) -> Tensor:
-        """Return sqrt(1/2) (x + A * sigmoid(B)), (batch, seq, dim).
+        """Return sqrt(1/2) (x + A * sigmoid(B)), (batch, seq, dim), of states x.
 
-        Args:
-            states: x of each token, (batch, seq, dim).
-            is_token: False for padding, (batch, seq). Windows read padding as zeros. None for all
-                True.
+        Windows read padding, where `is_token`, (batch, seq), is False, as zeros.
         """
         return (states + self.gated(states, is_token)) * HALF
 
@@ -64,12 +51,8 @@ class GatedConvolution(nn.Module):
     ) -> Tensor:
         """Return A * sigmoid(B), (batch, seq, dim).
 
-        Args:
-            states: x of each token, (batch, seq, dim).
-            is_token: As in `forward`, (batch, seq).
-            cache: x of earlier generation steps, for a causal layer. `cache.update(keys, values,
-                layer)` appends the new x and returns all x.
-            layer: Index of this layer in the cache, from 0.
+        A causal layer can read x of earlier generation steps from a cache: `cache.update(keys,
+        values, layer)` appends the new x and returns all x.
         """
         seq, reach = states.shape[1], self.width - 1
         inputs = dropout(states, self.dropout, self.training)
@@ -92,17 +75,8 @@ class SummaryAttention(nn.Module):
         h' = sqrt(1/2) (W' (sqrt(n) * sum of softmax(d . keys) values) + b' + h)
 
     n is the number of source tokens. Keys are the encoder's outputs. Values are the sums of the
-    encoder's outputs and input embeddings.
-
-    Args:
-        dim: Number of dimensions of h.
-        key_dim: Number of dimensions of e, keys and values.
-
-    Example:
-        >>> attention = SummaryAttention(8, 4)
-        >>> states, embedded, keys = torch.ones(2, 5, 8), torch.ones(2, 5, 4), torch.ones(2, 7, 4)
-        >>> attention(states, embedded, keys, keys, torch.ones(2, 7, dtype=torch.bool)).shape
-        torch.Size([2, 5, 8])
+    encoder's outputs and input embeddings. h has `dim` dimensions. e, keys and values have
+    `key_dim`.
     """
 
     def __init__(self, dim: int, key_dim: int) -> None:
@@ -118,8 +92,7 @@ class SummaryAttention(nn.Module):
         Args:
             states: h of each token, (batch, seq, dim).
             embedded: e of each token, (batch, seq, key_dim).
-            keys: Keys of the source tokens, (batch, source, key_dim).
-            values: Values of the source tokens, (batch, source, key_dim).
+            keys: Keys of the source tokens, (batch, source, key_dim), like values.
             is_token: False for padding of the source, (batch, source).
         """
         queries = (self.query(states) + embedded) * HALF

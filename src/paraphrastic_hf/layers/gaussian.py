@@ -18,42 +18,24 @@ ACTIVE_VARIANCE = 0.01  # inactive below this variance of the posterior mean (Bu
 class Gaussian:
     """Gaussian posteriors of one latent variable for a batch of sentences.
 
-    Attributes:
-        mean: (batch, latent).
-        log_variance: (batch, latent), natural logarithm of the variance.
+    The mean and the natural logarithm of the variance are (batch, latent).
     """
 
     mean: Tensor
     log_variance: Tensor
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """Draw z = mean + deviation * noise, (batch, latent). Gradients reach mean and deviation.
-
-        Args:
-            generator: Source of the noise. Torch's global random state if None.
-        """
+        """Draw z = mean + deviation * noise, (batch, latent), with gradients."""
         noise = torch.empty_like(self.mean).normal_(generator=generator)
         return self.mean + (0.5 * self.log_variance).exp() * noise
 
     def kl(self) -> Tensor:
-        """Compute KL(posterior || N(0, I)) = 1/2 sum(mean^2 + var - 1 - ln var), (batch,) nats.
-
-        Example:
-            >>> Gaussian(torch.tensor([[3.0, 0.0]]), torch.zeros(1, 2)).kl()
-            tensor([4.5000])
-        """
+        """Compute KL(posterior || N(0, I)) = 1/2 sum(mean^2 + var - 1 - ln var), (batch,)."""
         mean, log_variance = self.mean.float(), self.log_variance.float()
         return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1)
 
     def log_density(self, values: Tensor) -> Tensor:
-        """Return the log density of each sentence's posterior.
-
-        Args:
-            values: Points, (..., batch, latent).
-
-        Returns:
-            (..., batch) nats.
-        """
+        """Return the log density, (..., batch) nats, at points (..., batch, latent)."""
         squares = (values - self.mean).square() * (-self.log_variance).exp()
         return -0.5 * (squares + self.log_variance + math.log(2 * math.pi)).sum(-1)
 
@@ -66,10 +48,8 @@ def standard_log_density(values: Tensor) -> Tensor:
 def active_units(means: Tensor) -> int:
     """Count the latent dimensions whose posterior mean varies over a corpus (variance above 0.01).
 
-    A count near 0 indicates posterior collapse (thesis, 5.9.2).
-
-    Args:
-        means: Posterior means of at least two sentences, (sentences, latent).
+    A count near 0 indicates posterior collapse (thesis, 5.9.2). `means` is (sentences, latent), of
+    at least two sentences.
     """
     return int((means.float().var(0, unbiased=False) > ACTIVE_VARIANCE).sum())
 
@@ -78,17 +58,8 @@ def mutual_information(posteriors: Gaussian, generator: torch.Generator | None =
     """Estimate the mutual information between a latent variable and the sentence, in nats.
 
     The estimate is E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw per sentence. q(z) is
-    the mixture of all given posteriors (Hoffman and Johnson, 2016; thesis, 5.9.2). The maximum is
-    ln(number of sentences).
-
-    Args:
-        posteriors: Posteriors of a few hundred sentences, (sentences, latent).
-        generator: Source of the draws. Torch's global random state if None.
-
-    Example:
-        >>> apart = Gaussian(torch.tensor([[-50.0], [50.0]]), torch.zeros(2, 1))
-        >>> round(mutual_information(apart), 2)  # ln 2: the variable identifies the sentence
-        0.69
+    the mixture of all given posteriors (Hoffman and Johnson, 2016; thesis, 5.9.2). A few hundred
+    sentences suffice. The maximum is ln(number of sentences).
     """
     drawn = posteriors.sample(generator)
     pairwise = torch.stack(  # log density of each draw under each posterior, (draws, posteriors)

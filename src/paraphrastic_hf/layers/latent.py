@@ -1,8 +1,9 @@
 """Encoders and decoders around latent variables (thesis, 5.4.1, 5.5, 5.9 and 5.12).
 
-Encoders read concatenated token ids and return a state per token. Decoders write a sentence from
-one vector v, the concatenation of the sentence's latent variables. They have no attention to an
-encoder. v can enter a decoder at four places:
+Encoders read concatenated token ids, (tokens,), of texts that may be empty. They return a state per
+token, (tokens, dim). Decoders write a sentence from one vector v, (batch, latent), the
+concatenation of the sentence's latent variables. They have no attention to an encoder. v can enter
+a decoder at four places:
 
 * `word`: concatenated with each input token's vector.
 * `hidden`: as the LSTM's initial state. A transformer adds a linear map of v to the first token's
@@ -10,6 +11,9 @@ encoder. v can enter a decoder at four places:
 * `attention`: in place of attention to the source. State and v are concatenated and mapped to the
   width of a state. A transformer adds the result to the state and normalizes the sum.
 * `logit`: concatenated with the last state before the output layer.
+
+A decoder's `forward` returns the states from which the next tokens are predicted, (batch, seq,
+dim), from the previous tokens, (batch, seq), padded on the right.
 """
 
 from __future__ import annotations
@@ -29,21 +33,7 @@ from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_posi
 
 
 class TransformerEncoder(nn.Module):
-    """Transformer blocks over a table of token vectors.
-
-    Args:
-        vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and state.
-        layers: Number of blocks.
-        heads: Number of attention heads.
-        feed_forward: Number of hidden units of the feed-forward layer.
-        dropout: Probability that a value is zeroed in training, 0 to below 1.
-
-    Example:
-        >>> encoder = TransformerEncoder(10, 8, layers=1, heads=2, feed_forward=16, dropout=0.0)
-        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2]))).shape
-        torch.Size([3, 8])
-    """
+    """Transformer blocks over a table of token vectors."""
 
     def __init__(
         self, vocab: int, dim: int, *, layers: int, heads: int, feed_forward: int, dropout: float
@@ -56,12 +46,7 @@ class TransformerEncoder(nn.Module):
         )
 
     def forward(self, ids: Tensor, padding: Padding) -> Tensor:
-        """Return the state of each token, (tokens, dim).
-
-        Args:
-            ids: Token ids, (tokens,), texts concatenated.
-            padding: Position of each token in the padded batch. Texts may be empty.
-        """
+        """Return the state of each token, (tokens, dim)."""
         states = dropout(_embed(self.table, ids, padding), self.dropout, self.training)
         mask = padding.mask
         for block in self.blocks:
@@ -76,19 +61,8 @@ class SharedEncoder(nn.Module):
     variable has its own top block. Unlike token vectors, the extra vectors have no position.
 
     Args:
-        vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and state.
         languages: Number of languages. 0 for the semantic variable only.
         layers: Number of blocks that a sentence passes through, including the top block.
-        heads: Number of attention heads.
-        feed_forward: Number of hidden units of the feed-forward layer.
-        dropout: Probability that a value is zeroed in training, 0 to below 1.
-
-    Example:
-        >>> sizes = {"layers": 2, "heads": 2, "feed_forward": 16, "dropout": 0.0}
-        >>> encoder = SharedEncoder(10, 8, 3, **sizes)
-        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2])), language=2).shape
-        torch.Size([3, 8])
     """
 
     def __init__(
@@ -117,11 +91,8 @@ class SharedEncoder(nn.Module):
     def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
         """Return the state of each token, (tokens, dim).
 
-        Args:
-            ids: Token ids, (tokens,), texts concatenated.
-            padding: Position of each token in the padded batch. Texts may be empty.
-            language: Index of the language, to infer the language variable. None for the semantic
-                variable.
+        `language` is the index of the language to infer the language variable, None for the
+        semantic variable.
         """
         states = _embed(self.table, ids, padding)
         beside = self.purposes.weight[:1]
@@ -140,18 +111,8 @@ class SharedEncoder(nn.Module):
 class AverageEncoder(nn.Module):
     """Encoder that returns rows of a table. Their mean is SP's embedding (thesis, 5.1.1).
 
-    No paper combines it with a decoder.
-
-    Args:
-        vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector.
-        end: Id of the end mark, which gets the zero vector because SP has no end mark. None if
-            texts have no end mark.
-
-    Example:
-        >>> encoder = AverageEncoder(10, 8, end=3)
-        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2])))[2].any()
-        tensor(False)
+    No paper combines it with a decoder. The end mark, with id `end`, gets the zero vector, because
+    SP has no end mark.
     """
 
     languages = None  # unlike `SharedEncoder`, no language vectors
@@ -162,25 +123,13 @@ class AverageEncoder(nn.Module):
         self.table = nn.Embedding(vocab, dim)
 
     def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
-        """Return the state of each token, (tokens, dim).
-
-        Args:
-            ids: Token ids, (tokens,), texts concatenated.
-            padding: Position of each token in the padded batch. Texts may be empty.
-            language: Ignored.
-        """
+        """Return the state of each token, (tokens, dim). `language` is ignored."""
         states = rows_of(self.table, ids) * self.table.embedding_dim**0.5
         return states if self.end is None else states * (ids != self.end)[:, None]
 
 
 class LstmEncoder(nn.Module):
-    """Bidirectional LSTM over a table of token vectors. A state concatenates both directions.
-
-    Args:
-        vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and state, even. Half per direction.
-        dropout: Probability that a value is zeroed in training, 0 to below 1.
-    """
+    """Bidirectional LSTM over a table of token vectors. Each direction has half of `dim`."""
 
     def __init__(self, vocab: int, dim: int, *, dropout: float) -> None:
         super().__init__()
@@ -189,12 +138,7 @@ class LstmEncoder(nn.Module):
         self.forth, self.back = LSTM(dim, dim // 2), LSTM(dim, dim // 2)
 
     def forward(self, ids: Tensor, padding: Padding) -> Tensor:
-        """Return the state of each token, (tokens, dim).
-
-        Args:
-            ids: Token ids, (tokens,), texts concatenated.
-            padding: Position of each token in the padded batch. Texts may be empty.
-        """
+        """Return the state of each token, (tokens, dim)."""
         rows = dropout(rows_of(self.table, ids), self.dropout, self.training)
         states = run_directions((self.forth, self.back), rows, padding.lengths)
         return dropout(states, self.dropout, self.training)
@@ -215,12 +159,7 @@ ALIGNED = 8  # 16-bit numbers in the 16 bytes that a GPU reads at a time
 class Scorer(nn.Module):
     """Scores of tokens, W_h h + W_v v, from a decoder state h and the latent vector v.
 
-    The product with v is computed once per sentence.
-
-    Args:
-        vocab: Number of tokens.
-        dim: Number of dimensions of a state.
-        latent: Number of dimensions of v. 0 if v does not affect the scores.
+    The product with v is computed once per sentence. `latent` is 0 if v does not affect the scores.
     """
 
     def __init__(self, vocab: int, dim: int, latent: int) -> None:
@@ -238,11 +177,6 @@ class Scorer(nn.Module):
             latent: v of each sentence, (batch, latent).
             sentence: Index of each place's sentence, (places,).
             tokens: Ids of the tokens to score, (tokens,), without duplicates. None for all tokens.
-
-        Example:
-            >>> scorer, of_both = Scorer(10, 4, 2), torch.tensor([0, 0, 1])
-            >>> scorer(torch.randn(3, 4), torch.randn(2, 2), of_both, torch.tensor([1, 7])).shape
-            torch.Size([3, 2])
         """
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         count = len(rows)
@@ -258,21 +192,7 @@ class Scorer(nn.Module):
 
 
 class LatentBlock(TransformerBlock):
-    """Transformer block with v in place of attention to an encoder (thesis, 5.4.1).
-
-    Args:
-        dim: Number of dimensions of a state.
-        heads: Number of attention heads.
-        feed_forward: Number of hidden units of the feed-forward layer.
-        latent: Number of dimensions of v.
-        dropout: Probability that a value of a residual branch is zeroed in training, 0 to below 1.
-
-    Example:
-        >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
-        >>> states, latent = torch.randn(3, 5, 8), torch.randn(3, 4)
-        >>> block(states, latent, cache=None, layer=0).shape
-        torch.Size([3, 5, 8])
-    """
+    """Transformer block with v in place of attention to an encoder (thesis, 5.4.1)."""
 
     def __init__(
         self, dim: int, heads: int, feed_forward: int, latent: int, *, dropout: float
@@ -285,14 +205,7 @@ class LatentBlock(TransformerBlock):
     def forward(  # type: ignore[override]
         self, states: Tensor, latent: Tensor, *, cache: Any, layer: int
     ) -> Tensor:
-        """Return the states after the block, (batch, seq, dim).
-
-        Args:
-            states: States before the block, (batch, seq, dim).
-            latent: v, (batch, latent).
-            cache: Keys and values of earlier generation steps, or None.
-            layer: Index of this block in the cache, from 0.
-        """
+        """Return the states after the block, (batch, seq, dim), with v, (batch, latent)."""
 
         def attend(inputs: Tensor) -> Tensor:
             return self.attention(inputs, mask=None, is_causal=True, cache=cache, layer=layer)
@@ -306,25 +219,10 @@ class LatentBlock(TransformerBlock):
 
 
 class TransformerDecoder(nn.Module):
-    """Causal transformer that writes a sentence from v.
+    """Causal transformer that writes a sentence from v, which enters at `places`.
 
-    Args:
-        vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and state.
-        latent: Number of dimensions of v.
-        layers: Number of blocks.
-        heads: Number of attention heads.
-        feed_forward: Number of hidden units of the feed-forward layer.
-        dropout: Probability that a value is zeroed in training, 0 to below 1.
-        places: Where v enters, a subset of `PLACES`.
-        starts: Number of start tokens after the vocabulary, such as one per language. Start tokens
-            are never predicted.
-
-    Example:
-        >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
-        >>> decoder = TransformerDecoder(10, 8, 4, **sizes, places=("attention", "logit"))
-        >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
-        torch.Size([1, 3, 8])
+    `starts` tokens after the vocabulary, such as one per language, start sentences and are never
+    predicted.
     """
 
     has_cache = True
@@ -356,13 +254,7 @@ class TransformerDecoder(nn.Module):
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
     def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
-        """Return the states from which the next tokens are predicted, (batch, seq, dim).
-
-        Args:
-            ids: Previous tokens, (batch, seq), padded on the right.
-            latent: v, (batch, latent).
-            cache: Keys and values of earlier generation steps, or None.
-        """
+        """Return the states, (batch, seq, dim). `cache` has earlier keys and values."""
         known = 0 if cache is None else cache.get_seq_length()
         latent = F.pad(latent, (0, self.latent - latent.shape[1]))
         dim = self.table.embedding_dim
@@ -385,20 +277,7 @@ class TransformerDecoder(nn.Module):
 
 
 class LstmDecoder(nn.Module):
-    """LSTM that writes a sentence from v (thesis, 5.9.1).
-
-    Args:
-        vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and state.
-        latent: Number of dimensions of v.
-        dropout: Probability that a value is zeroed in training, 0 to below 1.
-        places: Where v enters, a subset of `PLACES`.
-
-    Example:
-        >>> decoder = LstmDecoder(10, 8, 4, dropout=0.0, places=("hidden", "logit"))
-        >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
-        torch.Size([1, 3, 8])
-    """
+    """LSTM that writes a sentence from v (thesis, 5.9.1), which enters at `places`."""
 
     has_cache = False  # each generation step reads the whole prefix again
 
@@ -417,13 +296,7 @@ class LstmDecoder(nn.Module):
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
     def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
-        """Return the states from which the next tokens are predicted, (batch, seq, dim).
-
-        Args:
-            ids: Previous tokens, (batch, seq), padded on the right.
-            latent: v, (batch, latent).
-            cache: Must be None.
-        """
+        """Return the states, (batch, seq, dim). `cache` must be None."""
         vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, -1)
         vectors = dropout(vectors, self.dropout, self.training)
         beside = latent[:, None].expand(-1, ids.shape[1], -1)

@@ -28,11 +28,9 @@ class Packing:
 
     @classmethod
     def of(cls, lengths: Tensor, *, backward: bool = False) -> Packing:
-        """Find the packed order of a batch of texts.
+        """Find the packed order of texts with these lengths, (batch,). 0 is allowed.
 
-        Args:
-            lengths: Number of tokens of each text, (batch,). 0 is allowed.
-            backward: Whether to read every text from its last token to its first.
+        `backward` reads every text from its last token to its first.
 
         Example:
             >>> packing = Packing.of(torch.tensor([1, 3]))  # the tokens a, x, y, z
@@ -60,9 +58,7 @@ class Packing:
 def padded_from_flat(vectors: Tensor, is_token: Tensor) -> Tensor:
     """Return flat vectors as a padded tensor, (batch, seq, dim), with zeros as padding.
 
-    Args:
-        vectors: Token vectors, (tokens, dim), texts concatenated.
-        is_token: True at the positions of tokens, (batch, seq).
+    `is_token`, (batch, seq), is True at the positions of tokens.
     """
     padded = vectors.new_zeros(*is_token.shape, vectors.shape[1])
     padded[is_token] = vectors
@@ -95,7 +91,7 @@ class Padding:
         Args:
             lengths: Number of tokens of each text, (batch,) int64. 0 is allowed.
             device: Device of the tokens. Defaults to the device of `lengths`.
-            longest: Number of columns, at least the greatest length, which is the default.
+            longest: Number of columns. Defaults to the greatest length.
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))
@@ -137,15 +133,7 @@ class Padding:
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Move a tensor to a device without waiting for a GPU. Return it as it is if already there.
-
-    Args:
-        tensor: Tensor of any shape.
-        device: Target device.
-
-    Returns:
-        The tensor on that device, in the shape given.
-    """
+    """Move a tensor of any shape to a device, without waiting for a GPU."""
     if tensor.device.type == "cpu" and device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)

@@ -31,15 +31,14 @@ def _describe_processor() -> str:
 
 
 def is_full_width(described: str) -> bool:
-    r"""Whether oneDNN beats MKL on a processor with AVX-512: not on Intel and Zen 4.
+    """Whether oneDNN beats MKL on a processor with AVX-512: not on Intel and Zen 4.
 
-    Args:
-        described: Text of `/proc/cpuinfo` (Linux) or PROCESSOR_IDENTIFIER (Windows).
+    `described` is the text of `/proc/cpuinfo` (Linux) or PROCESSOR_IDENTIFIER (Windows).
 
     Example:
         >>> is_full_width("AMD64 Family 26 Model 2 Stepping 1, AuthenticAMD")
         True
-        >>> is_full_width("vendor_id : AuthenticAMD\\ncpu family : 25\\n")
+        >>> is_full_width("vendor_id : AuthenticAMD cpu family : 25 ")
         False
     """
     in_halves = re.search(r"family\s*:?\s*25\b", described, re.IGNORECASE)
@@ -63,10 +62,8 @@ FEWEST_ROWS = 16  # below this, MKL is faster
 def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
     """Compute left right^T + plus, (rows, columns), without a gradient.
 
-    Args:
-        left: Left matrix, (rows, inner). A transposed view is equally fast.
-        right: Right matrix, (columns, inner), of the same type.
-        plus: Summand, (columns,) or (rows, columns). Nothing if None.
+    `left` is (rows, inner) and `right` (columns, inner), of the same type. A transposed view is
+    equally fast. `plus` is (columns,) or (rows, columns).
     """
     if not _use_onednn(left):
         return left @ right.T if plus is None else torch.addmm(plus, left, right.T)
@@ -77,13 +74,7 @@ def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Compute rows W^T + b, (*places, output), like `F.linear`, with gradients.
-
-    Args:
-        rows: Vectors to multiply, (*places, input).
-        weight: W, (output, input).
-        bias: b, (output,). Nothing is added if None.
-    """
+    """Compute rows W^T + b, (*places, output), like `F.linear`, with gradients."""
     kind = rows.dtype
     if torch.is_autocast_enabled("cpu") and kind != torch.float64:  # autocast skips float64
         kind = torch.get_autocast_dtype("cpu")
@@ -119,12 +110,16 @@ class Dense(nn.Linear):
     """Dense layer W x + b, computed with `linear`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return W x + b, (*places, output).
-
-        Args:
-            input: x, (*places, input).
-        """
+        """Return W x + b, (*places, output)."""
         return linear(input, self.weight, self.bias)
+
+
+def initialize_dense(module: nn.Module) -> None:
+    """Draw weights of a dense or convolution layer uniformly (Glorot). Set biases to 0."""
+    if isinstance(module, nn.Linear | nn.Conv1d):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
 
 
 def _contiguous(matrix: Tensor) -> Tensor:

@@ -1,6 +1,10 @@
 """Recurrences over packed token vectors (`layers/packing.py`): RNN, identity-RNN and LSTM with or
 without peepholes and output gate (thesis, 3.1.2).
 
+`sizes` has the number of texts with a token at each step. With `places`, (tokens,) and packed,
+vectors are those of the distinct tokens, in any order, and token i has row `places[i]`. Then
+products with W_x are computed once per distinct token.
+
 Initial states are zero. Cells have one bias, as in the equations. On a GPU, torch's kernels compute
 the plain RNN and LSTM. All other cells, and every cell on a CPU, are loops over the steps with a
 hand-written gradient. Second derivatives are not supported. Under autocast, products use the
@@ -39,17 +43,7 @@ def rnn_steps(
 ) -> Tensor:
     """Compute the packed states h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden).
 
-    Args:
-        projected: W_x x + b, (tokens, hidden), packed. With `places`, one row per distinct token,
-            (distinct, hidden), in any order.
-        sizes: Number of texts with a token at each step.
-        weight_h: W_h, (hidden, hidden).
-        activation: Name of f in `ACTIVATIONS`.
-        places: Row of `projected` for each token, (tokens,), packed.
-
-    Example:
-        >>> rnn_steps(torch.ones(3, 1), [2, 1], torch.ones(1, 1), "linear").tolist()
-        [[1.0], [1.0], [2.0]]
+    `projected` is W_x x + b, and `activation` the name of f in `ACTIVATIONS`.
     """
     return _RNN.apply(projected, places, sizes, weight_h, activation)  # type: ignore[no-untyped-call]
 
@@ -64,19 +58,10 @@ def lstm_steps(
     """Compute the packed states of `PeepholeLSTM`, (tokens, hidden).
 
     Args:
-        projected: W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden), packed. Without
-            the output gate o, the shape is (tokens, 3 hidden). With `places`, one row per distinct
-            token, (distinct, 4 or 3 hidden), in any order.
-        sizes: Number of texts with a token at each step.
+        projected: W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden). Without the output
+            gate o, the shape is (tokens, 3 hidden).
         weight_h: W_h of the same gates, stacked, (4 or 3 hidden, hidden).
-        peepholes: Peephole weights w_c of i, f and, if used, o, (3 or 2, hidden). None for no
-            peepholes.
-        places: Row of `projected` for each token, (tokens,), packed.
-
-    Example:
-        >>> projected, weight_h = torch.zeros(3, 4), torch.ones(4, 1)  # hidden size 1
-        >>> lstm_steps(projected, [2, 1], weight_h).tolist()
-        [[0.0], [0.0], [0.0]]
+        peepholes: Peephole weights w_c of i, f and, if used, o, (3 or 2, hidden).
     """
     keeps = torch.is_grad_enabled()  # always False within `forward`
     given = (projected, places, sizes, weight_h, peepholes, keeps)
@@ -86,16 +71,8 @@ def lstm_steps(
 def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
     """Return the gradient of W, (output, hidden), for a recurrence that adds W s_{t-1} at step t.
 
-    Args:
-        states: States s, (tokens, hidden), packed.
-        deltas: Gradient of W s_{t-1} for each token, (tokens, output), packed.
-        sizes: Number of texts with a token at each step.
-        dtype: Type to multiply in.
-
-    Example:
-        >>> states, deltas = torch.tensor([[2.0], [3.0]]), torch.tensor([[5.0], [7.0]])
-        >>> weight_gradient(states, deltas, [1, 1], torch.float32)  # 7 of step 2 times 2 of step 1
-        tensor([[14.]])
+    `states` are s, (tokens, hidden), `deltas` the gradients of W s_{t-1}, (tokens, output), both
+    packed. `dtype` is the type to multiply in.
     """
     parts = [state[:count] for state, count in zip(states.split(sizes), sizes[1:], strict=False)]
     before = torch.cat(parts) if parts else states[:0]
@@ -239,48 +216,46 @@ class Recurrence(nn.Module):
     """Base class of recurrences over packed token vectors."""
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        """Return the packed states h, (tokens, hidden_size).
-
-        Args:
-            rows: Token vectors x, (tokens, input_size), packed. With `places`, the vectors of the
-                distinct tokens, (distinct, input_size), in any order, so that W_x x is computed
-                once per distinct token.
-            sizes: Number of texts with a token at each step.
-            places: Row of `rows` for each token, (tokens,), packed.
-        """
+        """Return the packed states h, (tokens, hidden_size), of token vectors x."""
         raise NotImplementedError
 
 
-class RNN(Recurrence):
-    """Plain recurrence h_t = f(W_x x_t + W_h h_{t-1} + b).
+class TorchCell(Recurrence):
+    """Recurrence with the weights of torch's RNN or LSTM, whose kernel computes it on a GPU."""
 
-    Args:
-        input_size: Number of dimensions of x_t.
-        hidden_size: Number of dimensions of h_t.
-        activation: Name of f, `tanh` or `relu`.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int, activation: str) -> None:
+    def __init__(self, cell: nn.RNNBase) -> None:
         super().__init__()
-        self.cell = nn.RNN(input_size, hidden_size, nonlinearity=activation)
+        self.cell = cell
         self.cell.bias_hh_l0.requires_grad_(False)
-        self.activation = activation
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes, places)
         weight_x, weight_h, bias, other = self.cell.all_weights[0]
         projected = linear(rows, weight_x, bias + other)
-        return rnn_steps(projected, sizes, weight_h, self.activation, places)
+        if isinstance(self.cell, nn.RNN):
+            return rnn_steps(projected, sizes, weight_h, self.cell.nonlinearity, places)
+        return lstm_steps(projected, sizes, weight_h, places=places)
+
+
+class RNN(TorchCell):
+    """Plain recurrence h_t = f(W_x x_t + W_h h_{t-1} + b). The activation f is `tanh` or `relu`."""
+
+    def __init__(self, input_size: int, hidden_size: int, activation: str) -> None:
+        super().__init__(nn.RNN(input_size, hidden_size, nonlinearity=activation))
+
+
+class LSTM(TorchCell):
+    """torch's LSTM, which computes the equations of `PeepholeLSTM` without peepholes."""
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(nn.LSTM(input_size, hidden_size))
 
 
 class IdentityRNN(Recurrence):
     """Linear recurrence h_t = W_x x_t + W_h h_{t-1} + b, initialized to the identity.
 
     Training starts from W_x = W_h = I and b = 0. Then the last state is the sum of the inputs.
-
-    Args:
-        size: Number of dimensions of x_t and of h_t.
     """
 
     def __init__(self, size: int) -> None:
@@ -294,26 +269,6 @@ class IdentityRNN(Recurrence):
         return rnn_steps(projected, sizes, self.weight_h, "linear", places)
 
 
-class LSTM(Recurrence):
-    """torch's LSTM, which computes the equations of `PeepholeLSTM` without peepholes.
-
-    Args:
-        input_size: Number of dimensions of x_t.
-        hidden_size: Number of dimensions of h_t.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int) -> None:
-        super().__init__()
-        self.cell = nn.LSTM(input_size, hidden_size)
-        self.cell.bias_hh_l0.requires_grad_(False)
-
-    def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        if rows.is_cuda:
-            return run_kernel(self.cell, rows, sizes, places)
-        weight_x, weight_h, bias, other = self.cell.all_weights[0]
-        return lstm_steps(linear(rows, weight_x, bias + other), sizes, weight_h, places=places)
-
-
 class PeepholeLSTM(Recurrence):
     """LSTM of Gers et al. (2003), with or without peepholes and output gate (thesis, 3.1.2).
 
@@ -325,18 +280,6 @@ class PeepholeLSTM(Recurrence):
 
     Peephole weights w are elementwise, as in Gers et al. and the released code. The thesis writes
     them as matrices. Without the output gate o_t is 1.
-
-    Args:
-        input_size: Number of dimensions of x_t.
-        hidden_size: Number of dimensions of h_t.
-        peepholes: Whether the gates read the cell c, weighted by w.
-        output_gate: Whether to have the output gate o_t.
-
-    Example:
-        >>> lstm = PeepholeLSTM(3, 2, peepholes=False, output_gate=False)
-        >>> initialize_cell(lstm, 0.1)
-        >>> lstm(torch.ones(5, 3), [2, 2, 1]).shape  # two texts, of three tokens and of two
-        torch.Size([5, 2])
     """
 
     def __init__(
@@ -367,17 +310,11 @@ def run_directions(
 
     Args:
         cells: One recurrence, or two for both directions.
-        rows: Token vectors, (tokens, dim), texts concatenated. With `places`, the vectors of the
-            distinct tokens, (distinct, dim).
-        lengths: Number of tokens of each text, (batch,). May be 0.
-        merge: How to merge two directions: `add`, `concatenate`, or `tanh` of a dense layer.
-        layer: Dense layer of the merge `tanh`, else None.
+        rows: Token vectors, (tokens, dim), texts concatenated. With `places`, those of the distinct
+            tokens, (distinct, dim).
+        lengths: Number of tokens of each text, (batch,). 0 is allowed.
+        merge: How to merge two directions: `add`, `concatenate`, or `tanh` of the dense `layer`.
         places: Row of `rows` for each token, (tokens,), texts concatenated.
-
-    Example:
-        >>> cells = LSTM(3, 2), LSTM(3, 2)
-        >>> run_directions(cells, torch.ones(5, 3), torch.tensor([3, 0, 2])).shape
-        torch.Size([5, 4])
     """
     directions = []
     for cell, backward in zip(cells, (False, True), strict=False):
@@ -401,19 +338,7 @@ CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # modules with a recurrence's w
 def run_kernel(
     cell: nn.RNNBase, rows: Tensor, sizes: list[int], places: Tensor | None = None
 ) -> Tensor:
-    """Compute the states of a recurrence, (tokens, hidden), with torch's own kernel.
-
-    Args:
-        cell: torch's RNN or LSTM with one layer and one direction.
-        rows: Token vectors, (tokens, input), packed. With `places`, the vectors of the distinct
-            tokens, (distinct, input).
-        sizes: Number of texts with a token at each step.
-        places: Row of `rows` for each token, (tokens,), packed.
-
-    Example:
-        >>> run_kernel(nn.LSTM(3, 2), torch.ones(5, 3), [2, 2, 1]).shape
-        torch.Size([5, 2])
-    """
+    """Compute the states of a recurrence, (tokens, hidden), with torch's own kernel."""
     if places is not None:
         rows = rows.index_select(0, places)
     if not len(rows):
@@ -424,13 +349,9 @@ def run_kernel(
 
 
 def initialize_cell(cell: nn.Module, std: float) -> None:
-    """Draw the weights of a recurrence from N(0, std^2) and set all biases to 0.
+    """Draw the weights of a recurrence, one of `CELLS`, from N(0, std^2) and set all biases to 0.
 
     An identity-RNN gets identity matrices instead.
-
-    Args:
-        cell: Module that holds the weights, one of `CELLS`.
-        std: Standard deviation, 0 or more.
     """
     for name, parameter in cell.named_parameters():
         if "bias" in name:

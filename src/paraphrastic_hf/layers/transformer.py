@@ -18,16 +18,7 @@ LONGEST_WAVE = 10_000.0
 def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
     """Compute position vectors: sines, then cosines, of wavelengths 2 pi to 10,000 * 2 pi tokens.
 
-    Args:
-        positions: Integers from 0, any shape.
-        dim: Number of dimensions of a position's vector, even.
-
-    Returns:
-        Vector of each position, (*positions, dim) float32.
-
-    Example:
-        >>> sinusoidal_positions(torch.tensor([0]), 4)
-        tensor([[0., 0., 1., 1.]])
+    `positions` are integers of any shape, `dim` is even. The result is (*positions, dim) float32.
     """
     half = dim // 2
     steps = torch.arange(half, device=positions.device, dtype=torch.float32)
@@ -37,21 +28,10 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 
 
 class TransformerBlock(nn.Module):
-    """Transformer block: self-attention and a feed-forward layer.
+    """Transformer block: self-attention and a feed-forward layer (ReLU).
 
-    Each part is a residual branch, whose sum with its input is normalized, as in the paper.
-
-    Args:
-        dim: Number of dimensions of a state.
-        heads: Number of attention heads.
-        feed_forward: Number of hidden units (ReLU) of the feed-forward layer.
-        dropout: Probability that a value of a branch is zeroed in training, 0 to below 1.
-        norm_first: Whether to normalize the input of each branch instead, for stable training.
-
-    Example:
-        >>> block = TransformerBlock(8, 2, 16, dropout=0.0)
-        >>> block(torch.randn(3, 5, 8), is_causal=True).shape
-        torch.Size([3, 5, 8])
+    Each part is a residual branch, whose sum with its input is normalized, as in the paper. With
+    `norm_first` the input of each branch is normalized instead, for stable training.
     """
 
     def __init__(
@@ -72,16 +52,7 @@ class TransformerBlock(nn.Module):
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
-        """Return the states after the block, (batch, seq, dim).
-
-        Args:
-            states: States before the block, (batch, seq, dim).
-            mask: True where a state may attend, (batch, seq) or (batch, seq, seq). None allows all
-                states.
-            is_causal: Hide later states.
-            cache: Keys and values of earlier generation steps (see `Attention`), or None.
-            layer: Index of this block in the cache, from 0.
-        """
+        """Return the states after the block, (batch, seq, dim)."""
 
         def attend(inputs: Tensor) -> Tensor:
             return self.attention(inputs, mask=mask, is_causal=is_causal, cache=cache, layer=layer)

@@ -25,16 +25,12 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
     The negatives t' are the candidates that are allowed for s.
 
     Args:
-        pool: Sentences of a batch, in pairs of partners.
         allowed: Which sentences may be negatives, `partner_language` or `opposite_side`.
         temperature: Temperature T, positive. 0.05 is usual.
 
     Returns:
         Scalar: the term of s plus the term of t, averaged over the pairs. A pair without negatives
         adds 0. The zero vector has cosine 0 with any vector.
-
-    Raises:
-        ValueError: If `allowed` is unknown.
     """
     if allowed not in POOLS:
         raise ValueError(f"allowed must be one of {', '.join(POOLS)}, got {allowed!r}")

@@ -17,11 +17,7 @@ LARGE_BLOCK = 2**26  # on a GPU, only to save memory
 
 
 def blocks(scores: Tensor) -> list[slice]:
-    """Split the rows of `scores` into blocks that fit in a CPU's cache, or larger ones on a GPU.
-
-    Args:
-        scores: (tokens, vocab), any type.
-    """
+    """Split the rows of scores, (tokens, vocab), into blocks that fit in a CPU's cache."""
     tokens, vocab = scores.shape
     most = BLOCK if scores.device.type == "cpu" else LARGE_BLOCK
     rows = max(1, most // max(1, vocab))
@@ -29,19 +25,11 @@ def blocks(scores: Tensor) -> list[slice]:
 
 
 def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
-    """Compute the log probability of each target token.
+    """Compute the log probability of each target token, (tokens,) nats.
 
     Args:
         scores: Logits, (tokens, vocab) float32.
         targets: Ids of the target tokens, (tokens,) int64.
-
-    Returns:
-        Log probability per token, (tokens,) nats.
-
-    Example:
-        >>> import torch
-        >>> log_likelihoods(torch.zeros(2, 4), torch.tensor([0, 3])).exp()
-        tensor([0.2500, 0.2500])
     """
     found: Tensor = _LogLikelihoods.apply(scores, targets)
     return found

@@ -16,7 +16,7 @@ PROBABILITIES = ("sequence", "token", "released")
 
 
 def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequence") -> Tensor:
-    """Score candidate translations. A softmax of a list's scores gives their probabilities.
+    """Score candidate translations, in the shape given. A softmax of a list gives probabilities.
 
     `sequence` (thesis, 7.3) is the log probability of the candidate. `token` divides it by the
     number of tokens, which makes candidates of different lengths comparable. `released` is the
@@ -25,14 +25,8 @@ def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequenc
     Args:
         log_probabilities: Log probability of each candidate, summed over its tokens, any shape, in
             nats, 0 or less.
-        lengths: Tokens of each candidate including the end mark, at least 1, any shape.
+        lengths: Tokens of each candidate including the end mark, at least 1, in the shape given.
         kind: One of `PROBABILITIES`.
-
-    Returns:
-        Scores in the shape given.
-
-    Raises:
-        ValueError: If `kind` is unknown.
     """
     if kind not in PROBABILITIES:
         raise ValueError(f"kind must be one of {', '.join(PROBABILITIES)}, got {kind!r}")
@@ -43,17 +37,15 @@ def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequenc
 
 
 def expected_cost(scores: Tensor, costs: Tensor, is_candidate: Tensor | None = None) -> Tensor:
-    """Compute the expected cost of each list under softmax(scores) (thesis, 7.3).
+    """Compute the expected cost of each list, (lists,), under softmax(scores) (thesis, 7.3).
 
-    The gradient of a score is the candidate's probability times (cost - expected cost).
+    The gradient of a score is the candidate's probability times (cost - expected cost). A list
+    without candidates costs 0.
 
     Args:
         scores: Output of `list_scores`, (lists, candidates).
         costs: Cost of each candidate, (lists, candidates), finite, without gradient.
         is_candidate: False for padding of shorter lists, (lists, candidates). None for no padding.
-
-    Returns:
-        Expected cost of each list, (lists,), 0 for a list without candidates.
 
     Raises:
         ValueError: If the shapes differ, or the cost of a candidate is NaN or infinite.

@@ -28,27 +28,16 @@ def select_negatives(
     """Choose a negative from the pool for each anchor.
 
     Args:
-        pool: Sentences of a mega-batch.
         strategy: `max` takes the most similar sentence, `rand` a random sentence. `mix` takes the
             most similar or a random one, each for half of the anchors on average.
         allowed: Which sentences may be chosen, `partner_language` or `opposite_side`.
         generator: Source of the random choices, on the CPU. `max` needs none.
-        rows: Indices of the anchors, (anchors,). Anchors are the sentences that get a negative.
-            None for all sentences.
+        rows: Indices of the anchors, (anchors,), the sentences that get a negative. None for all.
         similarity: `cosine`, or `dot` for dot products.
 
     Returns:
         Index of the negative of each anchor in the pool, (anchors,), or -1 if no sentence is
         allowed. Among equally similar sentences the lowest index wins.
-
-    Raises:
-        ValueError: If `strategy` or `allowed` is unknown.
-
-    Example:
-        >>> vectors = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])  # two pairs
-        >>> pool = Pool(vectors, torch.tensor([0, 1, 0, 1]), torch.arange(4))
-        >>> select_negatives(pool, "max", "opposite_side", None).tolist()
-        [3, 2, 1, 0]
     """
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")

@@ -48,9 +48,6 @@ class Pool:
     def two_sides(self, allowed: str) -> tuple[Tensor, Tensor] | None:
         """Split the pool into two halves. The candidates of one half are the other half.
 
-        Args:
-            allowed: Which sentences may be negatives, one of `POOLS`.
-
         Returns:
             Indices of the sentences of each half, (pairs,) each, with partners at the same
             position. None if the pool has no such halves.
@@ -64,11 +61,7 @@ class Pool:
         return None
 
     def classes(self, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Group anchors into classes with the same candidates.
-
-        Args:
-            allowed: Which sentences may be negatives, one of `POOLS`.
-            rows: Indices of the anchors, (anchors,).
+        """Group the anchors `rows` into classes with the same candidates.
 
         Returns:
             For each class, the positions of its anchors in `rows`, (members,), and the indices of
@@ -92,25 +85,15 @@ class Pool:
     def is_forbidden(self, anchors: Tensor, candidates: Tensor) -> Tensor:
         """Whether each candidate must not be a negative of the anchor at the same position.
 
-        Args:
-            anchors: Sentence indices, any shape.
-            candidates: Sentence indices, any shape that broadcasts with `anchors`.
-
-        Returns:
-            True where forbidden, in the shape given by broadcasting.
+        Both are sentence indices. The result has the shape given by broadcasting.
         """
         return (self.group[candidates] == self._barred(anchors)).any(0)
 
     def forbidden(self, anchors: Tensor, candidates: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         """Return the forbidden entries of a matrix (anchors, candidates), as an index into it.
 
-        Args:
-            anchors: Sentence indices of the rows, (anchors,).
-            candidates: Sentence indices of the columns, (candidates,).
-
-        Returns:
-            Rows and columns of the forbidden entries, (entries,) each. If one group makes up most
-            of the pool, a mask, (anchors, candidates), instead.
+        These are the rows and columns of the forbidden entries, (entries,) each. If one group makes
+        up most of the pool, a mask, (anchors, candidates), is returned instead.
         """
         sorted_groups, order = torch.sort(self.group[candidates])
         wanted = self._barred(anchors).reshape(-1)

@@ -13,20 +13,12 @@ from torch.nn import functional as F
 
 
 def cosine_distance(vectors: Tensor, targets: Tensor) -> Tensor:
-    """Return the mean of 1 - cos(vector, target) over a batch.
-
-    Args:
-        vectors: Student embeddings, (batch, dim), any scale.
-        targets: Teacher embeddings, (batch, dim), not zero.
-
-    Returns:
-        A scalar, 0 to 2.
-    """
+    """Return the mean of 1 - cos(vector, target), 0 to 2, of (batch, dim) vectors, a scalar."""
     return 1 - F.cosine_similarity(vectors.float(), targets.float()).mean()
 
 
 def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: float) -> Tensor:
-    """Compute the margin loss (thesis, 4.4) of student vectors and their targets.
+    """Compute the margin loss (thesis, 4.4) of student vectors and their targets, a scalar.
 
     The negative is the most similar target of another text. Unlike cosine regression, this loss
     also moves a vector away from other targets, as translation retrieval requires.
@@ -37,17 +29,6 @@ def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: fl
         texts: Index of the text that each target encodes, (batch,). Targets of the same text are
             not used as negatives.
         margin: Margin, in units of the cosine, 0 to 2.
-
-    Returns:
-        Mean over the batch, a scalar, 0 to 2 + margin.
-
-    Example:
-        >>> import torch
-        >>> targets = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-        >>> hinge_of_targets(targets, targets, torch.tensor([0, 1]), 0.4).item()
-        0.0
-        >>> hinge_of_targets(targets.flip(0), targets, torch.tensor([0, 1]), 0.5).item()
-        1.5
     """
     cosines = F.normalize(vectors.float(), dim=1) @ F.normalize(targets.float(), dim=1).T
     same = texts[:, None] == texts
@@ -69,13 +50,6 @@ def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
 
     Returns:
         Probability of each integer, (batch, highest - lowest + 1).
-
-    Raises:
-        ValueError: If a score is lower than `lowest` or higher than `highest`.
-
-    Example:
-        >>> score_distribution(torch.tensor([3.5, 5.0]), 1, 5).tolist()
-        [[0.0, 0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
     """
     if len(scores) and not (scores.min() >= lowest and scores.max() <= highest):
         raise ValueError(
@@ -89,22 +63,12 @@ def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
 
 
 def divergence(target: Tensor, logits: Tensor) -> Tensor:
-    """Return KL(target || softmax(logits)) in nats, averaged over the batch, a scalar.
-
-    Args:
-        target: Target distributions, (batch, K), such as the result of `score_distribution`.
-        logits: Logits of the K integers, (batch, K).
-    """
+    """Return the mean of KL(target || softmax(logits)) in nats, both (batch, K), a scalar."""
     log_ratio = torch.special.xlogy(target, target) - target * logits.log_softmax(1)
     return log_ratio.sum(1).mean()
 
 
 def expected_score(logits: Tensor, lowest: int) -> Tensor:
-    """Return the mean of the distribution softmax(logits) over integers, (batch,).
-
-    Args:
-        logits: Logits of the integers `lowest`, `lowest + 1`, ..., (batch, K).
-        lowest: Lowest integer, 1 in the papers.
-    """
+    """Return the mean of softmax(logits) over the integers from `lowest`, (batch,)."""
     numbers = torch.arange(lowest, lowest + logits.shape[1], device=logits.device)
     return logits.softmax(1) @ numbers.to(logits.dtype)

@@ -26,17 +26,10 @@ def cross_entropy_parts(
         targets: Columns of the target tokens, (tokens,).
         smoothing: Probability that is spread over all tokens, 0 to below 1.
         weights: Number of vocabulary tokens that each column represents, (vocab,), at least 1.
-            None for 1 each.
 
     Returns:
         Two scalars in nats, averaged over the tokens: the term of the target, and the term of the
         whole vocabulary. The second is None without smoothing.
-
-    Example:
-        >>> import torch
-        >>> right, everyone = cross_entropy_parts(torch.zeros(3, 4), torch.tensor([0, 1, 2]), 0.25)
-        >>> (right + everyone).exp()  # a uniform distribution over four tokens
-        tensor(4.)
     """
     right, everyone = _CrossEntropy.apply(logits, targets, smoothing, weights)
     return right, everyone if smoothing else None

@@ -29,14 +29,7 @@ class Candidates:
     weights: torch.Tensor
 
     def columns(self, targets: torch.Tensor) -> torch.Tensor:
-        """Return the position of each token in `ids`.
-
-        Args:
-            targets: Token ids, any shape. All must be candidates.
-
-        Returns:
-            Positions, in the shape given.
-        """
+        """Return the position in `ids` of candidates, in the shape given."""
         return torch.searchsorted(self.ids, targets)
 
     def to(self, device: torch.device) -> Candidates:
@@ -51,9 +44,7 @@ def draw_candidates(
 
     Args:
         targets: Ids that the batch predicts, any shape.
-        vocab: Vocabulary size.
         extra: Number of other tokens to draw, at least 1. All if the vocabulary has fewer.
-        random: Source of the draw.
 
     Example:
         >>> found = draw_candidates(np.array([2, 2, 5]), 10, 4, np.random.default_rng(0))

@@ -25,8 +25,6 @@ class BracketCounts:
 
     Attributes:
         right: Number of brackets in both trees.
-        found: Number of predicted brackets.
-        gold: Number of gold brackets.
         words: Number of words, including punctuation.
         right_tags: Number of words with the correct part of speech.
         exact: Number of sentences with exactly the gold brackets.
@@ -97,14 +95,7 @@ def count_brackets(
 def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]:
     """Return the label, first word and end of every phrase of a tree except its root.
 
-    Args:
-        is_kept: Whether each word counts (default: all). Positions count only kept words. Phrases
-            without kept words are left out.
-
-    Example:
-        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
-        >>> brackets(read_tree("(ROOT (S (VP (VB Go)) (. !)))"), [True, False])
-        [('S', 0, 1), ('VP', 0, 1)]
+    `is_kept` tells which words count (default: all). Phrases without any are left out.
     """
     found: list[Bracket] = []
     read = kept = 0

@@ -24,12 +24,10 @@ HALVINGS = 20
 
 @dataclass(frozen=True)
 class Regression:
-    """Examples and penalty of a regression to fit.
+    """A regression to fit on the examples where `rows`, (examples,), is True.
 
-    Attributes:
-        rows: Mask of the examples to fit on, (examples,) bool.
-        strength: C, the inverse of the penalty. The objective is C times the sum of the losses plus
-            half the sum of the squared weights, without the intercepts.
+    `strength` is C. The objective is C times the sum of the losses plus half the sum of the squared
+    weights, without the intercepts.
     """
 
     rows: np.ndarray
@@ -38,15 +36,10 @@ class Regression:
 
 @dataclass(frozen=True)
 class Classifiers:
-    """Fitted regressions. Two classes have one column of weights, more classes one column each.
+    """Fitted regressions. Two classes have one column of weights, more classes one column each."""
 
-    Attributes:
-        weights: (dim, classifiers, columns) float32.
-        intercepts: (classifiers, columns) float32.
-    """
-
-    weights: np.ndarray
-    intercepts: np.ndarray
+    weights: np.ndarray  # (dim, classifiers, columns) float32
+    intercepts: np.ndarray  # (classifiers, columns) float32
 
     def __len__(self) -> int:
         return len(self.intercepts)
@@ -90,15 +83,6 @@ def fit(
         features: The embeddings, (examples, dim), finite and of any scale.
         targets: Class of each example, (examples,) from 0, or probabilities of the classes,
             (examples, classes). Probabilities are fitted by Kullback-Leibler divergence.
-
-    Returns:
-        A classifier for each regression, in order.
-
-    Example:
-        >>> features, labels = np.array([[-1.0], [1.0]]), np.array([0, 1])
-        >>> fitted = fit(features, labels, 2, [Regression(np.ones(2, bool), 1.0)])
-        >>> fitted.classes(np.array([[-3.0], [3.0]]))[:, 0].tolist()
-        [0, 1]
     """
     mean = features.mean(0, dtype=np.float64)
     centered = (features - mean).astype(np.float32)
@@ -149,10 +133,7 @@ class _Losses:
     def __call__(
         self, weights: np.ndarray, regressions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loss of each regression, (regressions,), and the gradients.
-
-        Gradients are (dim, regressions, columns).
-        """
+        """Return losses, (regressions,), and gradients, (dim, regressions, columns)."""
         dim = len(weights)
         flat = np.ascontiguousarray(weights).reshape(dim, -1)
         shares = self.shares[:, regressions]

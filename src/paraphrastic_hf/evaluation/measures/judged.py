@@ -1,9 +1,8 @@
 """An encoder's results on each example of a dataset, for confidence intervals and p-values.
 
-`Judged` is for accuracies, F1 and other ratios of sums. `Ranked` is for correlations with scores
-and for rankings of labeled pairs by cosine. Intervals come from resampling the examples (thesis,
-7.4). P-values come from the paired permutation test (`metrics/resampling.py`), which exchanges the
-results of two encoders on some examples.
+`Judged` is for ratios of sums such as accuracies and F1, `Ranked` for correlations with scores and
+for rankings of labeled pairs by cosine. Intervals come from resampling the examples (thesis, 7.4),
+p-values from the paired permutation test (`metrics/resampling.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from paraphrastic_hf.evaluation.measures.similarity import pearson_rows, spearman_rows
 from paraphrastic_hf.evaluation.suite import Row, Task
 from paraphrastic_hf.metrics.resampling import (
     ROUNDING,
@@ -48,22 +48,13 @@ class Resampled:
         raise NotImplementedError
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
-        """Return the score x 100 of each resample, (samples,).
-
-        Args:
-            drawn: Indices of the examples in each resample, (samples, examples).
-        """
+        """Return the score x 100 of each resample of example indices, (samples, examples)."""
         raise NotImplementedError
 
     def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of this encoder and of `other` after exchanging some of their results.
+        """Return the scores x 100 of this encoder and of `other` after exchanges of their results.
 
-        Args:
-            is_other: Whether the two encoders' results on an example are exchanged, (permutations,
-                examples).
-
-        Returns:
-            Two arrays of scores x 100, (permutations,) each.
+        `is_other`, (permutations, examples), marks the exchanged examples.
         """
         raise NotImplementedError
 
@@ -73,13 +64,9 @@ class Judged(Resampled):
     """One encoder's results on one dataset, for scores that are ratios of sums.
 
     The score of a part, such as a fold, is 100 times its total gain divided by its total possible
-    gain. The score of the dataset is the mean over its parts. For an accuracy the possible gain of
-    an example is 1. For F1 each correct pair gains 2. Each found pair and each gold pair adds 1 to
-    the possible gain.
-
-    Attributes:
-        gained: Gain of each example, (parts, examples).
-        possible: Possible gain of each example, (parts, examples).
+    gain, both (parts, examples). The score of the dataset is the mean over its parts. For an
+    accuracy the possible gain of an example is 1. For F1 each correct pair gains 2. Each found pair
+    and each gold pair adds 1 to the possible gain.
     """
 
     gained: np.ndarray
@@ -137,11 +124,10 @@ class Ranked(Resampled):
         return 100 * MEASURES[self.measure](values[drawn], gold[drawn])
 
     def exchanged(self, other: Ranked, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of this encoder and of `other` after exchanging some of their results.
+        """Exchange cosines that are standardized for Pearson's r, and ranked for other measures.
 
-        Two encoders may have different scales, so cosines are first standardized for Pearson's r
-        and ranked for the other measures. For correlations the test is therefore an approximation:
-        4 to 8 % of the comparisons of equally good encoders give p < 0.05.
+        For correlations the test is therefore an approximation: 4 to 8 % of the comparisons of
+        equally good encoders give p < 0.05.
         """
         from scipy import stats  # imported late, because it takes half a second
 
@@ -165,13 +151,7 @@ def _standardized(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class JudgedTask:
-    """A task of a suite that can also return its results for each example.
-
-    Attributes:
-        rows: Function from the encoder and the folder of official files to scores.
-        judged: Function with the same arguments and errors as `rows`, which returns the results for
-            each example.
-    """
+    """A task of a suite that can also return its results for each example, by `judged`."""
 
     rows: Task
     judged: Callable[[Any, Path], Sequence[Resampled]]
@@ -213,16 +193,7 @@ def judged_p_value(
 ) -> float:
     """Return the two-sided p-value of the difference between two encoders, above 0, at most 1.
 
-    It comes from the paired permutation test of `metrics/resampling.py`.
-
-    Args:
-        samples: Number of random permutations if there are more than 20 examples, 1 or more.
-
-    Example:
-        >>> right, wrong, every = np.ones((1, 9)), np.zeros((1, 9)), np.ones((1, 9))
-        >>> a, b = (Judged("", "", "accuracy", hits, every) for hits in (right, wrong))
-        >>> judged_p_value(a, b)
-        0.00390625
+    `samples` is the number of random permutations if there are more than 20 examples.
     """
     return weighted_p_value([(1.0, first, second)], samples=samples, seed=seed)
 
@@ -232,10 +203,8 @@ def weighted_p_value(
 ) -> float:
     """Return the two-sided p-value of the difference between two encoders' weighted sums of scores.
 
-    Args:
-        parts: For each dataset, its weight and the results of the two encoders.
-        samples: Number of random permutations, 1 or more.
-        seed: Seed for the first dataset. The next dataset uses `seed` + 1, and so on.
+    `parts` has the weight and the results of the two encoders for each dataset. The first dataset
+    is permuted with `seed`, the next one with `seed` + 1, and so on.
     """
     differences: list[np.ndarray] = []
     for number, (weight, first, second) in enumerate(parts):
@@ -246,36 +215,11 @@ def weighted_p_value(
     return float((total >= total[0] - 100 * ROUNDING).mean())
 
 
-def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of each row of `values` with the same row of `gold`, (rows,).
-
-    It is 0 if one of the two rows is constant.
-    """
-    sides = [each - each.mean(1, keepdims=True) for each in (values, gold)]
-    squares = [np.square(each).sum(1) for each in sides]
-    varies = np.ones(len(values), bool)
-    for square, each in zip(squares, (values, gold), strict=True):
-        varies &= square > 1e-20 * np.square(each).sum(1)
-    scale = np.sqrt(np.where(varies, squares[0] * squares[1], 1))
-    return np.asarray(np.where(varies, (sides[0] * sides[1]).sum(1) / scale, 0))
-
-
-def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return Spearman's rho of each row of `values` with the same row of `gold`, (rows,)."""
-    from scipy import stats
-
-    return pearson_rows(stats.rankdata(values, axis=1), stats.rankdata(gold, axis=1))
-
-
 def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the average precision of each row of labeled pairs, (rows,), 0 to 1.
 
-    This is the mean of the precision at each positive pair, with pairs sorted by decreasing value.
-    Equal values share one threshold. A row without positive pairs has 0.
-
-    Args:
-        values: Cosines, or other numbers that rank the pairs, (rows, pairs).
-        labels: Labels 0 or 1, (rows, pairs).
+    This is the mean of the precision at each positive pair (label 1), with pairs sorted by
+    decreasing value. Equal values share one threshold. A row without positive pairs has 0.
     """
     is_right, right, is_last = _sorted(values, labels)
     size = values.shape[1]
@@ -288,8 +232,7 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the accuracy of each row of pairs at its best threshold, (rows,), 0 to 1.
 
-    A pair is classified as positive if its value reaches the threshold. `values` and `labels` are
-    as in `average_precision`.
+    A pair is classified as positive if its value reaches the threshold.
     """
     _, right, is_last = _sorted(values, labels)
     size = values.shape[1]
@@ -309,11 +252,7 @@ def best_threshold(ranked: Ranked) -> float:
 
 
 def _sorted(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sort the pairs of each row by decreasing value.
-
-    Return three (rows, pairs) arrays: the labels, their running sums, and whether the next value is
-    lower.
-    """
+    """Sort each row by decreasing value. Return labels, running sums, and ends of equal values."""
     order = np.argsort(-values, axis=1, kind="stable")
     labels, values = (np.take_along_axis(each, order, 1) for each in (labels, values))
     is_last = np.concatenate([np.diff(values) < 0, np.ones((len(values), 1), bool)], 1)

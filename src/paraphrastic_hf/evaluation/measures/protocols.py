@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.classifiers import Classifiers, Regression, fit
+from paraphrastic_hf.evaluation.measures.similarity import encode_once
 
 FOLDS = 10
 SEED = 1111  # SentEval's seed
@@ -23,10 +23,8 @@ GRID_FOLDS = tuple(2.0**power for power in range(-1, 6))  # C for folds of a tra
 
 def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
     """Encode lists of texts, (texts, dim) float32 each. Every text is encoded only once."""
-    texts = sorted({text for side in sides for text in side})
-    place = {text: i for i, text in enumerate(texts)}
-    vectors = checked_vectors(encoder.encode(texts), len(texts)).astype(np.float32, copy=False)
-    return [vectors[[place[text] for text in side]] for side in sides]
+    vectors_of = encode_once(encoder.encode, (text for side in sides for text in side))
+    return [vectors_of(side).astype(np.float32, copy=False) for side in sides]
 
 
 def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -50,10 +48,8 @@ def nested_folds(
 ) -> tuple[Classifiers, np.ndarray]:
     """Fit ten classifiers, one for each fold, on the examples of the other nine folds.
 
-    C is chosen by ten-fold cross-validation within the nine folds.
-
-    Returns:
-        The ten classifiers, and the fold of each example, (examples,).
+    C is chosen by ten-fold cross-validation within the nine folds. Also return the fold of each
+    example, (examples,).
     """
     outer = stratified_folds(labels, FOLDS)
     inner = np.full((FOLDS, len(labels)), -1)
@@ -112,10 +108,7 @@ def fitted_by_validation(
 
 
 def best_of(scores: np.ndarray) -> int:
-    """Return the index of the highest accuracy, or the first of several equal ones.
-
-    Accuracies (0 to 1) are first rounded to hundredths of a percent, as in SentEval.
-    """
+    """Return the index of the highest accuracy, rounded to hundredths of a percent (SentEval)."""
     return int(np.argmax(np.round(scores * 100, 2)))
 
 

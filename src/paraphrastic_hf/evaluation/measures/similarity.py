@@ -2,91 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
+from paraphrastic_hf.evaluation.suite import Row
 
 Encode = Callable[[list[str]], np.ndarray]
+Numbers = Sequence[float] | np.ndarray
 WHOLE = "all pairs"  # name of the scores over all pairs of a group
 
 
-@dataclass(frozen=True)
-class DatasetScore:
-    """Correlations x 100 of cosines with gold scores on one dataset.
+def score_suite(
+    encode: Encode, suite: Sequence[ScoredPairs], *, has_whole: bool = False
+) -> list[Row]:
+    """Compute Pearson's r and Spearman's rho x 100 of every dataset.
 
-    Attributes:
-        group: Group of datasets that are averaged together, such as the year.
+    With `has_whole`, all pairs of a group are also scored as one dataset, named `WHOLE`.
     """
-
-    name: str
-    group: str
-    pairs: int
-    pearson: float
-    spearman: float
-
-
-@dataclass(frozen=True)
-class SuiteScore:
-    """Scores of each dataset, and over all pairs of each group (named `WHOLE`)."""
-
-    datasets: list[DatasetScore]
-    groups: list[DatasetScore]
-
-
-def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
-    """Compute the correlations of every dataset and group. Every sentence is encoded only once.
-
-    `encode` returns vectors, (texts, dim). Datasets with equal `group` are also scored together.
-    """
-
-    def score(name: str, group: str, cosine: np.ndarray, gold: Any) -> DatasetScore:
-        return DatasetScore(name, group, len(gold), pearson(cosine, gold), spearman(cosine, gold))
-
-    datasets: list[DatasetScore] = []
-    by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
-    for pairs, cosine in zip(suite, cosines(encode, suite), strict=True):
-        datasets.append(score(pairs.name, pairs.group, cosine, pairs.scores))
-        by_group.setdefault(pairs.group, []).append((cosine, pairs.scores))
-    groups = [
-        score(WHOLE, group, *map(np.concatenate, zip(*parts, strict=True)))
-        for group, parts in by_group.items()
+    found = [
+        (pairs.group, pairs.name, cosine, pairs.scores)
+        for pairs, cosine in zip(suite, cosines(encode, suite), strict=True)
     ]
-    return SuiteScore(datasets, groups)
+    for group in dict.fromkeys(pairs.group for pairs in suite) if has_whole else ():
+        own = [(cosine, gold) for of, _, cosine, gold in found if of == group]
+        found.append((group, WHOLE, *map(np.concatenate, zip(*own, strict=True))))
+    return [
+        Row(
+            group,
+            name,
+            len(gold),
+            {"pearson": pearson(cosine, gold), "spearman": spearman(cosine, gold)},
+        )
+        for group, name, cosine, gold in found
+    ]
 
 
 def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
     """Return the cosines of each dataset's pairs, (pairs,). Every text is encoded only once."""
-    texts = sorted(
-        {text for pairs in suite for side in (pairs.first, pairs.second) for text in side}
-    )
-    place = {text: i for i, text in enumerate(texts)}
-    vectors = checked_vectors(encode(texts), len(texts))
-    return [
-        pairwise_cosine(
-            *(vectors[[place[text] for text in side]] for side in (pairs.first, pairs.second))
-        )
-        for pairs in suite
-    ]
+    texts = (text for pairs in suite for side in (pairs.first, pairs.second) for text in side)
+    vectors_of = encode_once(encode, texts)
+    return [pairwise_cosine(vectors_of(pairs.first), vectors_of(pairs.second)) for pairs in suite]
 
 
-def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
+def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]], np.ndarray]:
+    """Encode distinct texts, and return a function from texts to their vectors, (texts, dim)."""
+    distinct = sorted(set(texts))
+    place = {text: i for i, text in enumerate(distinct)}
+    vectors = checked_vectors(encode(distinct), len(distinct))
+    return lambda side: vectors[[place[text] for text in side]]
+
+
+def pearson(predicted: Numbers, gold: Numbers) -> float:
     """Return Pearson's r x 100, or 0 if one argument is constant."""
-    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
-        return 0.0
-    from scipy import stats  # imported late, because it takes half a second
-
-    return float(stats.pearsonr(predicted, gold).statistic * 100)
+    return float(100 * pearson_rows(np.array([predicted], float), np.array([gold], float))[0])
 
 
-def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
+def spearman(predicted: Numbers, gold: Numbers) -> float:
     """Return Spearman's rho x 100, or 0 if one argument is constant."""
-    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
-        return 0.0
+    return float(100 * spearman_rows(np.array([predicted], float), np.array([gold], float))[0])
+
+
+def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Return Pearson's r of each row of `values` with the same row of `gold`, (rows,).
+
+    It is 0 if one of the two rows is constant.
+    """
+    sides = [each - each.mean(1, keepdims=True) for each in (values, gold)]
+    squares = [np.square(each).sum(1) for each in sides]
+    varies = np.ones(len(values), bool)
+    for square, each in zip(squares, (values, gold), strict=True):
+        varies &= square > 1e-20 * np.square(each).sum(1)
+    scale = np.sqrt(np.where(varies, squares[0] * squares[1], 1))
+    return np.asarray(np.where(varies, (sides[0] * sides[1]).sum(1) / scale, 0))
+
+
+def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Return Spearman's rho of each row of `values` with the same row of `gold`, (rows,)."""
     from scipy import stats  # imported late, because it takes half a second
 
-    return float(stats.spearmanr(predicted, gold).statistic * 100)
+    return pearson_rows(stats.rankdata(values, axis=1), stats.rankdata(gold, axis=1))

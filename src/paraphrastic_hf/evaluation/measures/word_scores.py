@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
-
 BUCKETS = ((0, 0), (1, 1), (2, 5), (6, 10), (11, 100), (101, 1000), (1001, None))
 Words = Sequence[Sequence[str]]
 Word = TypeVar("Word", bound=Hashable)
@@ -34,36 +32,24 @@ def bucket_f1(
 ) -> dict[str, float]:
     """Return the F1 of the words of each bucket, x 100 (Table 70).
 
-    An output word is correct if it occurs in the segment's reference. Repeated words are correct at
-    most as often as the reference has them. Precision is computed over the bucket's words in the
-    outputs, recall over its words in the references.
-
-    Args:
-        hypotheses: The words of each segment's output. A word may be paired with a tag.
-        bucket: Function from a word to its bucket, or to None to ignore the word.
-
-    Returns:
-        F1 by bucket, for buckets that occur in the references.
-
-    Example:
-        >>> bucket_f1([["a", "cat"]], [["the", "cat"]], lambda word: str(len(word)))
-        {'3': 66.66666666666667}
+    An output word is correct if it occurs in the segment's reference, at most as often as there.
+    Precision is computed over the bucket's words in the outputs, recall over its words in the
+    references. Buckets without words in the references, and words with bucket None, are left out.
     """
+    both: Counter[str] = Counter()  # words of outputs and of references
     right: Counter[str] = Counter()
-    written: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
     for own, other in zip(hypotheses, references, strict=True):
-        counts, right_counts = Counter(own), Counter(other)
+        counts = Counter(own), Counter(other)
         for counter, into in (
-            (counts, written),
-            (right_counts, wanted),
-            (counts & right_counts, right),
+            (counts[0] + counts[1], both),
+            (counts[1], wanted),
+            (counts[0] & counts[1], right),
         ):
             for word, count in counter.items():
-                name = bucket(word)
-                if name is not None:
+                if (name := bucket(word)) is not None:
                     into[name] += count
-    return {name: 200 * right[name] / (written[name] + wanted[name]) for name in wanted}
+    return {name: 200 * right[name] / both[name] for name in wanted}
 
 
 def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
@@ -89,11 +75,8 @@ def bucket_names() -> list[str]:
 def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
     """Return the F1 of words by coarse part of speech, x 100 (Table 70).
 
-    A word is correct only if the reference has the word with an equal part of speech.
-
-    Args:
-        tag: Function from sentences, as lists of words, to Penn Treebank or Universal Dependencies
-            tags, such as `Tagger.tag`.
+    A word is correct only if the reference has the word with an equal part of speech. `tag` returns
+    Penn Treebank or Universal Dependencies tags, such as `Tagger.tag`.
     """
 
     def tagged(side: Words) -> list[list[tuple[str, str]]]:
@@ -115,13 +98,6 @@ def repetition_rate(outputs: Words, order: int = 2) -> float:
 
     Compare it with the references' rate, since some repetition is normal (thesis, 7.4.3). It is 0
     if no output is long enough.
-
-    Args:
-        order: Words per n-gram, at least 1.
-
-    Example:
-        >>> repetition_rate([["the", "cat", "the", "cat"]])
-        33.333333333333336
     """
     there = repeated = 0
     for words in outputs:
@@ -133,5 +109,5 @@ def repetition_rate(outputs: Words, order: int = 2) -> float:
 
 def length_ratio(outputs: Words, references: Words) -> float:
     """Return the number of words in the outputs divided by the number in the references."""
-    own, other = (np.array([len(words) for words in side]).sum() for side in (outputs, references))
-    return float(own / other) if other else float("nan")
+    own, other = (sum(map(len, side)) for side in (outputs, references))
+    return own / other if other else float("nan")

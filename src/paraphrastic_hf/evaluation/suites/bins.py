@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts, read_sts_year
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.suite import Row, Suite, mean_of
-from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, score_of, scored_pairs
+from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, scored_pairs, scores_of
 from paraphrastic_hf.evaluation.suites.words import count_unknown
 
 YEARS = ("2012", "2013", "2014", "2015")  # the 20 datasets of Tables 7, 20 and 21
@@ -31,11 +32,9 @@ BENCHMARK = ("all", "captions", "no captions")  # Table 41
 def by_number(
     pairs: ScoredPairs, numbers: Sequence[int], bins: dict[str, tuple[int, int]], group: str
 ) -> list[ScoredPairs]:
-    """Make a dataset of the pairs in each bin. Bins without pairs are left out.
+    """Make a dataset of the pairs whose number is in each bin, from the lowest to the highest.
 
-    Args:
-        numbers: The number that assigns each pair to bins, such as its length in words.
-        bins: The lowest and highest number of each bin, by name. Bins may overlap.
+    Bins may overlap. Bins without pairs are left out.
     """
     found = []
     for name, (low, high) in bins.items():
@@ -77,12 +76,10 @@ def _unknown(encoder: Any, data_dir: Path) -> list[Row]:
 
 def _captions(data_dir: Path) -> list[ScoredPairs]:
     return [
-        ScoredPairs(
-            f"{pairs.group} {pairs.name}",
-            "captions" if (pairs.group, pairs.name) in CAPTIONS else "other datasets",
-            pairs.first,
-            pairs.second,
-            pairs.scores,
+        replace(
+            pairs,
+            name=f"{pairs.group} {pairs.name}",
+            group="captions" if (pairs.group, pairs.name) in CAPTIONS else "other datasets",
         )
         for pairs in read_sts(data_dir)
     ]
@@ -90,20 +87,17 @@ def _captions(data_dir: Path) -> list[ScoredPairs]:
 
 def _benchmark(data_dir: Path) -> list[ScoredPairs]:
     rows = corpus_rows(data_dir, "stsb")
-    is_caption = ["captions" in row["genre"] for row in rows]
-    parts = (
-        rows,
-        [row for row, caption in zip(rows, is_caption, strict=True) if caption],
-        [row for row, caption in zip(rows, is_caption, strict=True) if not caption],
-    )
-    if not (parts[1] and parts[2]):
+    captions = [row for row in rows if "captions" in row["genre"]]
+    others = [row for row in rows if "captions" not in row["genre"]]
+    if not (captions and others):
         raise DataError("sts-test.csv must have captions and other genres. Give the official file")
-    return [scored_pairs(n, "STS-B test", part) for n, part in zip(BENCHMARK, parts, strict=True)]
+    parts = zip(BENCHMARK, (rows, captions, others), strict=True)
+    return [scored_pairs(name, "STS-B test", part) for name, part in parts]
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
     def figures(group: str, names: Iterable[str]) -> dict[str, float]:
-        return {f"{group} {name}": score_of(rows, "pearson", group, name) for name in names}
+        return _column(group, names, *scores_of(rows, "pearson", group, names).values())
 
     return {
         **figures("length", LENGTHS),

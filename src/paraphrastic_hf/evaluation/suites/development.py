@@ -14,7 +14,7 @@ import numpy as np
 
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.evaluation.suite import Row, Suite
-from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, score_of, scored_pairs
+from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, scored_pairs, scores_of
 
 CORPUS = "clean_development"
 GROUP = "development"
@@ -32,7 +32,7 @@ def read_clean(data_dir: Path) -> list[ScoredPairs]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    scores = {name: score_of(rows, "pearson", GROUP, name) for name in SETS}
+    scores = scores_of(rows, "pearson", GROUP, SETS)
     return {**scores, MEAN: float(np.mean(list(scores.values())))}
 
 

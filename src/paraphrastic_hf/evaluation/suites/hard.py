@@ -9,7 +9,7 @@ import numpy as np
 
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.evaluation.suite import Row, Suite
-from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, score_of, scored_pairs
+from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, scored_pairs, scores_of
 
 HARD = {"Hard+": "hard_plus", "Hard-": "hard_minus"}
 TABLE_49 = {  # name in Table 49 -> configuration of `hard_sts`
@@ -35,8 +35,7 @@ def _read(data_dir: Path) -> list[ScoredPairs]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    hard = {name: score_of(rows, "pearson", "Hard STS", name) for name in HARD}
-    rest = {name: score_of(rows, "pearson", "Table 49", name) for name in TABLE_49}
+    hard, rest = (scores_of(rows, "pearson", *group) for group in GROUPS.items())
     return {**hard, AVERAGE: float(np.mean(list(hard.values()))), **rest}
 
 

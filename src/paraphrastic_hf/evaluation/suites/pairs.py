@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,14 @@ from paraphrastic_hf.evaluation.measures.judged import Ranked
 from paraphrastic_hf.evaluation.measures.similarity import cosines, score_suite
 from paraphrastic_hf.evaluation.suite import Row
 
-MEASURES = ("pearson", "spearman")
+More = Callable[[Any, ScoredPairs], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class PairsTask:
-    """A task of a suite on scored pairs.
+    """A task of a suite on scored pairs, which `read` reads from the folder of official files.
 
     Attributes:
-        read: Function from the folder of official files to datasets.
         measure: Correlation that the papers report, `pearson` or `spearman`. Results contain both.
         has_whole: Whether to also score all pairs of a group as one dataset.
         more: Function from the encoder and a dataset to additional scores by name.
@@ -33,7 +33,7 @@ class PairsTask:
     read: Callable[[Path], Sequence[ScoredPairs]]
     measure: str = "pearson"
     has_whole: bool = False
-    more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None
+    more: More | None = None
 
     def datasets(self, data_dir: Path) -> list[ScoredPairs]:
         """Read the datasets, without empty ones."""
@@ -44,18 +44,14 @@ class PairsTask:
 
     def __call__(self, encoder: Any, data_dir: Path) -> list[Row]:
         suite = self.datasets(data_dir)
-        result = score_suite(encoder.encode, suite)
-        rows = [
-            Row(each.group, each.name, each.pairs, {name: getattr(each, name) for name in MEASURES})
-            for each in result.datasets + (result.groups if self.has_whole else [])
-        ]
+        rows = score_suite(encoder.encode, suite, has_whole=self.has_whole)
         if self.more is not None:
             for row, pairs in zip(rows, suite, strict=False):
                 row.scores.update(self.more(encoder, pairs))
         return rows
 
     def judged(self, encoder: Any, data_dir: Path) -> list[Ranked]:
-        """Return the results for each pair. Raises the same errors as calling the task."""
+        """Return the results for each pair."""
         suite = self.datasets(data_dir)
         return [
             Ranked(pairs.group, pairs.name, self.measure, cosine, np.asarray(pairs.scores))
@@ -87,7 +83,7 @@ def corpus_task(
     measure: str = "pearson",
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None,
 ) -> PairsTask:
-    """Make a task from one split of a corpus. `measure` is `pearson` or `spearman`."""
+    """Make a task from one split of a corpus."""
 
     def read(data_dir: Path) -> list[ScoredPairs]:
         return [scored_pairs(name, group, corpus_rows(data_dir, corpus, config, split=split))]
@@ -95,9 +91,9 @@ def corpus_task(
     return PairsTask(read, measure, more=more)
 
 
-def score_of(rows: Sequence[Row], measure: str, group: str, name: str) -> float:
-    """Return the score of dataset `name` in `group`, or NaN if it is missing."""
-    found = [
-        row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)
-    ]
-    return float(found[0]) if found else float("nan")
+def scores_of(
+    rows: Sequence[Row], measure: str, group: str, names: Iterable[str]
+) -> dict[str, float]:
+    """Return the scores of datasets of a group by name, NaN if missing."""
+    found = {row.name: row.scores.get(measure, math.nan) for row in rows if row.group == group}
+    return {name: found.get(name, math.nan) for name in names}

@@ -10,12 +10,18 @@ import numpy as np
 
 from paraphrastic_hf.evaluation.measures.similarity import cosines, spearman
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task
-from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, corpus_task, score_of, scored_pairs
+from paraphrastic_hf.evaluation.suites.pairs import (
+    corpus_rows,
+    corpus_task,
+    scored_pairs,
+    scores_of,
+)
 
 PHRASE_TYPES = ("JN", "NN", "VN")
 BIGRAMS = "bigrams"
 PPDB = "PPDB"
 SINGLE = "single ratings"
+ANNOTATED = ("Annotated-PPDB dev", "Annotated-PPDB test", "Pavlick")
 
 
 def _single_ratings(kind: str) -> Task:
@@ -33,16 +39,12 @@ def _single_ratings(kind: str) -> Task:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    kinds = [score_of(rows, SINGLE, BIGRAMS, kind) for kind in PHRASE_TYPES]
-    means = [score_of(rows, "spearman", BIGRAMS, kind) for kind in PHRASE_TYPES]
+    single = scores_of(rows, SINGLE, BIGRAMS, PHRASE_TYPES).values()
+    means = scores_of(rows, "spearman", BIGRAMS, PHRASE_TYPES).values()
     return {
-        **{f"bigrams {kind}": score for kind, score in zip(PHRASE_TYPES, kinds, strict=True)},
-        "bigrams average": float(np.mean(kinds)),
-        "bigrams average, mean ratings": float(np.mean(means)),
-        **{
-            name: score_of(rows, "spearman", PPDB, name)
-            for name in ("Annotated-PPDB dev", "Annotated-PPDB test", "Pavlick")
-        },
+        **_bigrams(*single, average=float(np.mean([*single]))),
+        "bigrams average, mean ratings": float(np.mean([*means])),
+        **scores_of(rows, "spearman", PPDB, ANNOTATED),
     }
 
 

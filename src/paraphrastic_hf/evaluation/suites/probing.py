@@ -55,8 +55,7 @@ def read_probe(task: str, data_dir: Path) -> Splits:
     X-Probe lacks a training split, so four fifths of its validation split become the training
     split.
     """
-    rows = load_dataset("probing", task, data_dir=data_dir, streaming=True)
-    splits = {split: _columns(rows[split]) for split in rows}
+    splits = _splits("probing", task, data_dir)
     if "train" in splits:
         return splits
     texts, labels = splits["validation"]
@@ -72,29 +71,14 @@ def read_probe(task: str, data_dir: Path) -> Splits:
 def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits:
     """Make a probing task from text. Return texts and labels by split."""
     bitext = data_dir.parent / "train" / f"en-{'fr' if language == 'en' else language}"
-    for path, column in (
-        (data_dir / TEXTS / f"{language}.txt", 0),
-        (bitext, 0 if language == "en" else 1),
-    ):
+    text, column = data_dir / TEXTS / f"{language}.txt", int(language != "en")
+    for path, options in ((text, {}), (bitext, {"column": column})):
         if path.exists():
-            return _made_from(path, corpus, config, column)
+            return _splits(corpus, config, path, **options)
     raise MissingFileError(
         f"{corpus} {config} requires text. Put {TEXTS}/{language}.txt (one sentence per line) "
         f"into {data_dir}, or bitext into {bitext}"
     )
-
-
-def _made_from(path: Path, corpus: str, config: str, column: int) -> Splits:
-    import datasets
-
-    is_quiet = datasets.utils.are_progress_bars_disabled()
-    datasets.disable_progress_bars()
-    try:
-        found = load_dataset(corpus, config, data_dir=path, column=column)
-    finally:
-        if not is_quiet:
-            datasets.enable_progress_bars()
-    return {split: _columns(found[split]) for split in found}
 
 
 def probe(encoder: Any, splits: Splits) -> float:
@@ -113,9 +97,13 @@ def encoders_of(encoder: Any) -> dict[str, Any]:
     return dict(getattr(encoder, "encoders", None) or {ONLY: encoder})
 
 
-def _columns(rows: Any) -> tuple[list[str], list[Any]]:
-    pairs = [(row["text"], row["label"]) for row in rows]
-    return [text for text, _ in pairs], [label for _, label in pairs]
+def _splits(corpus: str, config: str, data_dir: Path, **options: Any) -> Splits:
+    found = load_dataset(corpus, config, data_dir=data_dir, streaming=True, **options)
+    rows = {split: list(found[split]) for split in found}
+    return {
+        split: ([row["text"] for row in each], [row["label"] for row in each])
+        for split, each in rows.items()
+    }
 
 
 def _numbers(labels: Sequence[Any], kinds: Sequence[Any]) -> np.ndarray:

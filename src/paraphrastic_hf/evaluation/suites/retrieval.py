@@ -27,12 +27,9 @@ def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]
     """Score how often the nearest sentence by cosine is the translation.
 
     Row i of `english` is the translation of row i of `foreign`. A zero vector finds nothing. Among
-    equally near sentences the first one counts.
-
-    Returns:
-        Figures x 100. `xx-en`: accuracy of finding the English translation of foreign sentences.
-        `en-xx`: accuracy in the reverse direction. `accuracy`: mean of the two. `MTEB F1`: F1 of
-        xx-en with each English sentence as a class, averaged over the classes.
+    equally near sentences the first one counts. Figures are x 100. `xx-en` is the accuracy of
+    finding English translations, `en-xx` the reverse, and `accuracy` their mean. `MTEB F1` is the
+    F1 of xx-en with each English sentence as a class, averaged over the classes.
     """
     number = len(foreign)
     found = nearest_sentences(foreign, english)
@@ -118,12 +115,7 @@ def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
     """Return the threshold at which mined pairs have the highest F1.
 
     It is midway between the lowest accepted score and the next lower score, or infinity if no gold
-    pair was mined.
-
-    Args:
-        score: The score of each mined pair, (pairs,).
-        is_gold: Whether each mined pair is a gold pair, (pairs,).
-        gold: Number of gold pairs, mined or not.
+    pair was mined. `score` and `is_gold` are (pairs,). `gold` counts all gold pairs.
     """
     order = np.argsort(-score, kind="stable")
     score, hits = score[order], np.cumsum(is_gold[order])
@@ -149,25 +141,16 @@ def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
     """Score mined pairs, with the threshold tuned on half of the source sentences.
 
     The two halves are the even and the odd source indices. The threshold tuned on one half is
-    applied to the other, and the two results are averaged.
-
-    Returns:
-        Figures x 100: `F1`, `precision`, `recall`, and `best F1`, which tunes the threshold on all
-        sources.
+    applied to the other, and the two results are averaged. `best F1` tunes the threshold on all
+    sources. Figures are x 100.
     """
-    is_gold = np.array(
-        [
-            gold.get(s) == t
-            for s, t in zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)
-        ],
-        bool,
-    )
+    mined = zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)
+    is_gold = np.array([gold.get(source) == target for source, target in mined], bool)
     halves = []
     for half in (0, 1):
         chosen = pairs.source % 2 == half
-        halves.append(
-            (pairs.score[chosen], is_gold[chosen], sum(source % 2 == half for source in gold))
-        )
+        count = sum(source % 2 == half for source in gold)
+        halves.append((pairs.score[chosen], is_gold[chosen], count))
     results = [f1_score(*test, best_threshold(*train)) for train, test in (halves, halves[::-1])]
     means = dict(zip(("F1", "precision", "recall"), np.mean(results, 0).tolist(), strict=True))
     everything = pairs.score, is_gold, len(gold)

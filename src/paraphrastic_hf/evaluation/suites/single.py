@@ -6,21 +6,20 @@ from collections.abc import Callable, Sequence
 
 from paraphrastic_hf.corpora.readers.sts_files import STS17_TRACKS, read_sts17
 from paraphrastic_hf.evaluation.suite import Row, Suite
-from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_task, score_of
+from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_task, scores_of
 
-CORRELATIONS = {"Pearson": "pearson", "Spearman": "spearman"}
 TRACKS = ("ar-ar", "ar-en", "es-es", "es-en", "en-en", "tr-en")  # order of Table 43
 
 
 def _both(group: str) -> Callable[[Sequence[Row]], dict[str, float]]:
     return lambda rows: {
-        label: score_of(rows, measure, group, "test") for label, measure in CORRELATIONS.items()
+        measure.title(): scores_of(rows, measure, group, ["test"])["test"]
+        for measure in ("pearson", "spearman")
     }
 
 
 def _sts17_headline(rows: Sequence[Row]) -> dict[str, float]:
-    tracks = (*TRACKS, *(track for track in STS17_TRACKS if track not in TRACKS))
-    return {track: score_of(rows, "pearson", "STS17", track) for track in tracks}
+    return scores_of(rows, "pearson", "STS17", dict.fromkeys((*TRACKS, *STS17_TRACKS)))
 
 
 def _tracks(*values: float) -> dict[str, float]:

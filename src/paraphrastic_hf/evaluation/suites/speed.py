@@ -43,10 +43,8 @@ def sentences_per_second(
 ) -> float:
     """Measure the speed of encoding: the median over repetitions, after one batch to warm up.
 
-    Args:
-        batches: Batches of `size` sentences each. A repetition encodes each batch at most once
-            until its time is up. The next repetition continues with the next batch, cyclically.
-        prepare: Called before each repetition, outside the measured time.
+    A repetition encodes each batch of `size` sentences at most once until its time is up. The next
+    one continues with the next batch, cyclically. `prepare` runs before each, outside the time.
     """
     work(batches[0])
     rates, at = [], 1
@@ -65,19 +63,13 @@ def sentences_per_second(
 def read_sentences(data_dir: Path) -> tuple[list[str], list[str]]:
     """Read the distinct sentences of STS 2012-2016 in random order.
 
-    Returns:
-        The half of the sentences that fills the cache, and the half that is timed. The second half
-        is repeated if it is smaller than the largest batch.
+    Return the half that fills the cache, and the half that is timed, which is repeated if it is
+    smaller than the largest batch.
     """
-    found = [
-        text
-        for pairs in read_sts(data_dir)
-        for pair in zip(pairs.first, pairs.second, strict=True)
-        for text in pair
-    ]
+    found = {text for pairs in read_sts(data_dir) for text in (*pairs.first, *pairs.second)}
     if not found:
         raise DataError(f"{data_dir} has no sentences of STS")
-    distinct = sorted(set(found))
+    distinct = sorted(found)
     random.Random(1).shuffle(distinct)
     met, new = distinct[::2], distinct[1::2] or distinct
     return met, list(islice(cycle(new), max(len(new), BATCH_SIZES[-1])))
@@ -91,19 +83,15 @@ def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
     rows = []
     whole = encoder
     for device in devices_of(whole):
-        encoder = _apart(whole) if device == "CUDA" else whole
+        if device == "CUDA" and isinstance(whole, SentenceEncoder):
+            encoder = SentenceEncoder(whole.model_apart(), whole.tokenizer)
         with _on(encoder, device):
-            work = _encode(encoder, size, device)
+            speed = partial(sentences_per_second, _encode(encoder, size, device), batches, size)
             if remembers:
-                meet = partial(_meet, encoder, met)
-                scores = {
-                    "text": sentences_per_second(work, batches, size, meet),
-                    "text, no word known": sentences_per_second(
-                        work, batches, size, encoder.forget
-                    ),
-                }
+                scores = {"text": speed(partial(_meet, encoder, met))}
+                scores["text, no word known"] = speed(encoder.forget)
             else:
-                scores = {"text": sentences_per_second(work, batches, size)}
+                scores = {"text": speed()}
             prepared = _prepared(encoder, device)
             if prepared is not None:
                 cut, embed = prepared
@@ -141,12 +129,6 @@ def machine(device: str) -> str:
         found = []
     name = found[0] if found else platform.processor() or platform.machine()
     return f"CPU, {name}, {counted(os.cpu_count() or 1, 'thread')}"
-
-
-def _apart(encoder: Any) -> Any:
-    if not isinstance(encoder, SentenceEncoder):
-        return encoder
-    return SentenceEncoder(encoder.model_apart(), encoder.tokenizer)
 
 
 def _torch_model(encoder: Any) -> Any:

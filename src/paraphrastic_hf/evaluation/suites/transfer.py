@@ -28,6 +28,7 @@ from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite, Task
 
 SPLITS = ("train", "validation", "test")
+TRAIN_TEST = ("train", "test")
 SCORES = 5  # relatedness scores are 1 to 5
 STRENGTHS = tuple(2.0**power for power in range(-2, 11))
 
@@ -39,63 +40,35 @@ def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> C
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
 
 
-def _by_nested_folds(corpus: str) -> Task:
+def _task(
+    name: str, corpus: str, config: str | None = None, *, splits: Sequence[str], classes: int = 2
+) -> Task:
+    """Make a classification task. The splits determine how C is selected (see the notes)."""
+
     def task(encoder: Any, data_dir: Path) -> list[Row]:
-        table = read_columns(corpus, None, "train", data_dir)
-        (features,), labels = embed(encoder, table["text"]), np.array(table["label"])
-        score = held_out_accuracy(*nested_folds(features, labels, 2), features, labels)
-        return [Row("10 folds", corpus.upper(), len(labels), {"accuracy": score})]
+        tables = [read_columns(corpus, config, split, data_dir) for split in splits]
+        labels = [np.array(table["label"]) for table in tables]
+        features = _embed(encoder, tables)
+        test = features[-1], labels[-1]
+        if len(splits) == 1:
+            scores = {"accuracy": held_out_accuracy(*nested_folds(*test, classes), *test)}
+            return [Row("10 folds", name, len(labels[0]), scores)]
+        if len(splits) == 2:
+            fitted = fitted_by_folds(features[0], labels[0], classes)
+        else:
+            train, validation, _ = zip(features, labels, strict=True)
+            fitted = fitted_by_validation(train, validation, classes)
+        scores = {"accuracy": accuracy(fitted, *test)}
+        if name == "MRPC":
+            scores["F1"] = f1_score(fitted.classes(test[0])[:, 0], test[1])
+        return [Row("test set", name, len(labels[-1]), scores)]
 
     return task
-
-
-def _by_validation(
-    name: str, sides: Sequence[np.ndarray], tables: Sequence[Columns], classes: int
-) -> list[Row]:
-    train, validation, test = (
-        (side, np.array(table["label"])) for side, table in zip(sides, tables, strict=True)
-    )
-    score = accuracy(fitted_by_validation(train, validation, classes), *test)
-    return [Row("test set", name, len(test[1]), {"accuracy": score})]
-
-
-def _stanford(config: str, name: str, classes: int) -> Task:
-    def task(encoder: Any, data_dir: Path) -> list[Row]:
-        tables = [read_columns("sst", config, split, data_dir) for split in SPLITS]
-        sides = embed(encoder, *(table["text"] for table in tables))
-        return _by_validation(name, sides, tables, classes)
-
-    return task
-
-
-def _questions(encoder: Any, data_dir: Path) -> list[Row]:
-    from paraphrastic_hf.corpora.readers.transfer import QUESTIONS  # imports datasets
-
-    train, test = (read_columns("trec", "coarse", split, data_dir) for split in ("train", "test"))
-    features, held_out = embed(encoder, train["text"], test["text"])
-    fitted = fitted_by_folds(features, np.array(train["label"]), len(QUESTIONS))
-    score = accuracy(fitted, held_out, np.array(test["label"]))
-    return [Row("test set", "TREC", len(held_out), {"accuracy": score})]
-
-
-def _paraphrases(encoder: Any, data_dir: Path) -> list[Row]:
-    train, test = (read_columns("mrpc", None, split, data_dir) for split in ("train", "test"))
-    features, held_out = _embed_pairs(encoder, train, test)
-    labels = np.array(test["label"])
-    fitted = fitted_by_folds(features, np.array(train["label"]), 2)
-    f1 = f1_score(fitted.classes(held_out)[:, 0], labels)
-    scores = {"accuracy": accuracy(fitted, held_out, labels), "F1": f1}
-    return [Row("test set", "MRPC", len(labels), scores)]
-
-
-def _entailment(encoder: Any, data_dir: Path) -> list[Row]:
-    tables = [read_columns("sick", None, split, data_dir) for split in SPLITS]
-    return _by_validation("SICK-E", _embed_pairs(encoder, *tables), tables, 3)
 
 
 def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
     tables = [read_columns("sick", None, split, data_dir) for split in SPLITS]
-    train, validation, test = _embed_pairs(encoder, *tables)
+    train, validation, test = _embed(encoder, tables)
     gold = [np.array(table["score"]) for table in tables]
     everything = np.ones(len(train), bool)
     regressions = [Regression(everything, strength) for strength in STRENGTHS]
@@ -127,20 +100,22 @@ def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
     return 200 * both / either if either else 0.0
 
 
-def _embed_pairs(encoder: Any, *tables: Columns) -> list[np.ndarray]:
-    texts = [table[side] for table in tables for side in ("sentence1", "sentence2")]
-    sides = embed(encoder, *texts)
+def _embed(encoder: Any, tables: Sequence[Columns]) -> list[np.ndarray]:
+    """Return the features of the texts or pairs of each table."""
+    if "text" in tables[0]:
+        return embed(encoder, *(table["text"] for table in tables))
+    sides = embed(encoder, *(t[side] for t in tables for side in ("sentence1", "sentence2")))
     return [pair_features(*sides[i : i + 2]) for i in range(0, len(sides), 2)]
 
 
 TASKS: dict[str, Task] = {
-    **{name.upper(): _by_nested_folds(name) for name in ("mr", "cr", "subj", "mpqa")},
-    "SST": _stanford("phrases", "SST", 2),
-    "TREC": _questions,
-    "MRPC": _paraphrases,
+    **{n: _task(n, n.lower(), splits=("train",)) for n in ("MR", "CR", "SUBJ", "MPQA")},
+    "SST": _task("SST", "sst", "phrases", splits=SPLITS),
+    "TREC": _task("TREC", "trec", "coarse", splits=TRAIN_TEST, classes=6),
+    "MRPC": _task("MRPC", "mrpc", splits=TRAIN_TEST),
     "SICK-R": _relatedness,
-    "SICK-E": _entailment,
-    "SST-5": _stanford("fine", "SST-5", 5),
+    "SICK-E": _task("SICK-E", "sick", splits=SPLITS, classes=3),
+    "SST-5": _task("SST-5", "sst", "fine", splits=SPLITS, classes=5),
 }
 TABLE_39 = ("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
 # Figures other than the accuracy of the task with their name -> task and measure.

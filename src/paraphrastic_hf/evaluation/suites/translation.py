@@ -7,7 +7,8 @@ sentence of a pair is the reference, as in the thesis. `symmetric` is the mean o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -81,12 +82,16 @@ def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
         yield Row(year, pair, len(human), values)
 
 
-def _semantic(encoder: Any, data_dir: Path) -> list[Row]:
-    return list(correlations(semantic_measure(encoder), data_dir))
+def _tasks(
+    correlate: Callable[[Measure, Path], Iterable[Row]], matching: Callable[[str], Measure]
+) -> dict[str, Task]:
+    """Make a task of SIM and SimiLE, and one of each other metric."""
 
+    def task(name: str | None, encoder: Any, data_dir: Path) -> list[Row]:
+        measure = semantic_measure(encoder) if name is None else matching(name)
+        return list(correlate(measure, data_dir))
 
-def _matching(name: str) -> Task:
-    return lambda encoder, data_dir: list(correlations(matching_measure(name), data_dir))
+    return {"SimiLE": partial(task, None), **{name: partial(task, name) for name in MATCHING}}
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
@@ -101,7 +106,7 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 WMT_DA = Suite(
     "SIM and SimiLE as translation metrics, compared with BLEU, chrF and METEOR (7.2.1, Table 66)",
     "Spearman's rho x 100 with human scores of segments, mean of language pairs",
-    {"SimiLE": _semantic, **{name: _matching(name) for name in MATCHING}},
+    _tasks(correlations, matching_measure),
     _headline,
     {
         "thesis, Table 66 (6 and 4 language pairs, other segments)": {
@@ -137,22 +142,16 @@ def sts_correlations(measure: Measure, data_dir: Path) -> list[Row]:
     return rows
 
 
-def _semantic_on_sts(encoder: Any, data_dir: Path) -> list[Row]:
-    return sts_correlations(semantic_measure(encoder), data_dir)
+def symmetric_measure(name: str) -> Measure:
+    """Return a function that computes a metric of `MATCHING`, and its mean in both directions."""
+    one_way = matching_measure(name)
 
+    def measure(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
+        there = one_way(outputs, references)[name]
+        back = one_way(references, outputs)[name]
+        return {name: there, name + SYMMETRIC: (there + back) / 2}
 
-def _matching_on_sts(name: str) -> Task:
-    def task(encoder: Any, data_dir: Path) -> list[Row]:
-        one_way = matching_measure(name)
-
-        def measure(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
-            there = one_way(outputs, references)[name]
-            back = one_way(references, outputs)[name]
-            return {name: there, name + SYMMETRIC: (there + back) / 2}
-
-        return sts_correlations(measure, data_dir)
-
-    return task
+    return measure
 
 
 def _sts_headline(rows: Sequence[Row]) -> dict[str, float]:
@@ -164,7 +163,7 @@ def _sts_headline(rows: Sequence[Row]) -> dict[str, float]:
 STS_METRICS = Suite(
     "SIM, SimiLE, BLEU, chrF and METEOR as similarities on STS 2012-2016 (7.2.1, Table 65)",
     "Pearson's r x 100, averaged over a year's datasets, then over the years",
-    {"SimiLE": _semantic_on_sts, **{name: _matching_on_sts(name) for name in MATCHING}},
+    _tasks(sts_correlations, symmetric_measure),
     _sts_headline,
     {
         "thesis, Table 65": {

@@ -11,7 +11,7 @@ from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import NotApplicableError
 from paraphrastic_hf.evaluation.suite import Row, Suite
-from paraphrastic_hf.evaluation.suites.pairs import corpus_task, score_of
+from paraphrastic_hf.evaluation.suites.pairs import corpus_task, scores_of
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 
@@ -73,13 +73,9 @@ def _unknown(encoder: Any, pairs: ScoredPairs) -> dict[str, float]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    scores = {name: score_of(rows, "spearman", GROUP, name) for name in NAMES.values()}
-    first = ("SL999", "WS353", "WS-S", "WS-R")
-    return {
-        **{name: scores[name] for name in first},
-        TUNED: 2 * scores["WS-S"] - scores["WS-R"],
-        **{name: score for name, score in scores.items() if name not in first},
-    }
+    scores = scores_of(rows, "spearman", GROUP, NAMES.values())
+    first = _paper(*(scores[name] for name in ("SL999", "WS353", "WS-S", "WS-R")))
+    return first | scores
 
 
 def _paper(sl999: float, ws353: float, similar: float, related: float) -> dict[str, float]:

@@ -66,13 +66,8 @@ def _features(first: np.ndarray, second: np.ndarray, length: float) -> np.ndarra
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
     scores = {row.name: row.scores["accuracy"] for row in rows}
-    nan = float("nan")
-    others = {name: score for name, score in scores.items() if name != "en"}
-    return {
-        "en": scores.get("en", nan),
-        "ar, es, tr": float(np.mean([scores.get(name, nan) for name in THESIS])),
-        **others,
-    }
+    others = [scores.get(name, float("nan")) for name in THESIS]
+    return _paper(scores.get("en", float("nan")), float(np.mean(others))) | scores
 
 
 def _paper(english: float, others: float) -> dict[str, float]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.convolution import PooledFilters
 from paraphrastic_hf.layers.elementwise import ACTIVATIONS
-from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.product import Dense, initialize_dense
 from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
@@ -87,10 +87,7 @@ class CharCnnModel(TableModel):
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:
-        if isinstance(module, (nn.Conv1d, nn.Linear)):
-            nn.init.xavier_uniform_(module.weight)
-            assert module.bias is not None
-            nn.init.zeros_(module.bias)
+        initialize_dense(module)
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         rows, places = self.distinct_rows(ids)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.gated import UNGATED, VARIANTS, GatedRecurrence
 from paraphrastic_hf.layers.pooling import last_rows, mean_rows
-from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.product import Dense, initialize_dense
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell, run_directions
 from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.encoders.recurrent import check_merge
@@ -94,9 +94,8 @@ class GatedModel(TableModel):
             module.initialize(self.config.recurrent_std)
         elif isinstance(module, PeepholeLSTM):
             initialize_cell(module, self.config.recurrent_std)
-        elif isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
+        else:
+            initialize_dense(module)
 
     def states(self, rows: Tensor, lengths: Tensor) -> Tensor:
         return run_directions(self.cells, rows, lengths, self.config.merge, self.merge_layer)

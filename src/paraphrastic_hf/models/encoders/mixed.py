@@ -115,36 +115,31 @@ class MixedModel(SentenceEncoderModel):
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         text = torch.repeat_interleave(lengths)
-        vectors, first = [], 0
-        for part in self._models():
-            last = first + part.config.vocab_size
-            own = (ids >= first) & (ids < last)
+        vectors = []
+        for part, renumbered, own in self._by_part(ids):
             own_lengths = torch.bincount(text[own], minlength=len(lengths))
-            vectors.append(part.embed_flat(ids[own] - first, own_lengths))
-            first = last
+            vectors.append(part.embed_flat(renumbered[own], own_lengths))
         return self._combine(vectors)
 
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Encode with every part. Concatenated token vectors have zeros for other parts."""
-        outputs = [
-            part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
-        ]
+        outputs = []
+        for part, renumbered, own in self._by_part(input_ids):
+            mask = own & attention_mask.bool()
+            outputs.append(part.states_and_embedding(renumbered.masked_fill(~mask, 0), mask))
         states, embeddings = zip(*outputs, strict=True)
         if len({vectors.shape for vectors in states}) > 1 and self.config.combine == "add":
             raise ValueError("Cannot add token vectors of different sizes. Set pooled_only=True")
         return self._combine(list(states)), self._combine(list(embeddings))
 
-    def _inputs(
-        self, input_ids: Tensor, attention_mask: Tensor
-    ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
-        """Yield each encoder with its token ids, renumbered from 0, and the mask of these ids."""
+    def _by_part(self, ids: Tensor) -> Iterator[tuple[SentenceEncoderModel, Tensor, Tensor]]:
+        """Yield each encoder with the ids, renumbered from 0, and a mask of its own ids."""
         first = 0
         for part in self._models():
             last = first + part.config.vocab_size
-            own = attention_mask.bool() & (input_ids >= first) & (input_ids < last)
-            yield part, ((input_ids - first).masked_fill(~own, 0), own)
+            yield part, ids - first, (ids >= first) & (ids < last)
             first = last
 
     def _models(self) -> list[SentenceEncoderModel]:

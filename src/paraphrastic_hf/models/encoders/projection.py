@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.pooling import mean_rows
-from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.product import Dense, initialize_dense
 from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
@@ -67,9 +67,7 @@ class ProjectionModel(TableModel):
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
+        initialize_dense(module)
 
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
         vectors = mean_rows(states, lengths)

@@ -17,7 +17,7 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.pooling import POOLINGS
-from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.product import Dense, initialize_dense
 from paraphrastic_hf.layers.recurrent import (
     CELLS,
     LSTM,
@@ -132,9 +132,8 @@ class RecurrentModel(TableModel):
     def initialize_composition(self, module: nn.Module) -> None:
         if isinstance(module, CELLS):
             initialize_cell(module, self.config.recurrent_std)
-        elif isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
+        else:
+            initialize_dense(module)
 
     def states_of(self, ids: Tensor, lengths: Tensor) -> Tensor:
         rows, places = self.distinct_rows(ids)

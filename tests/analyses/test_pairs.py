@@ -1,23 +1,20 @@
+"""Analyses of pairs: fit, errors, negatives, under-training."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from paraphrastic_hf.analyses.errors import errors, judged
 from paraphrastic_hf.analyses.fit import fit, fit_of
+from paraphrastic_hf.analyses.negatives import negatives, negatives_of
 from paraphrastic_hf.analyses.under_training import PERCENTILE, rare_share, under_training
 from paraphrastic_hf.analyses.weighting import token_counts
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.word import WordTokenizer
-
-
-class Degrees:
-    """Encodes a number as an angle in degrees."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        angles = np.radians([float(text) for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], 1) * 3
+from tests.analyses.made import Degrees
 
 
 def test_the_fit_of_two_pairs_by_hand() -> None:
@@ -93,3 +90,69 @@ def test_percentiles_cover_the_22_datasets() -> None:
         (year, name) for year in ("2012", "2013", "2014", "2015") for name in STS_DATASETS[year]
     }
     assert set(PERCENTILE) == of_sts | {("SICK", "test"), ("Twitter", "test")}
+
+
+SCORED = ScoredPairs("MSRpar", "2012", ["0", "0", "0"], ["0", "90", "60"], [5.0, 0.0, 3.75])
+
+
+def test_errors_by_hand() -> None:
+    """Cosines 1, 0, 1/2 are scores 5, 2.5, 3.75. With twice the angle 1, -1, -1/2 are 5, 0,
+    1.25."""
+    found = judged(Degrees(1), Degrees(2), [SCORED])
+    assert [pair.second for pair in found] == ["60", "0", "90"]
+    assert [pair.lead for pair in found] == [pytest.approx(x, abs=1e-4) for x in (2.5, 0, -2.5)]
+    assert [found[0].one, found[0].other] == pytest.approx([3.75, 1.25], abs=1e-4)
+    assert found[0].dataset == "2012 MSRpar"
+
+
+def test_each_list_has_the_pairs_its_model_wins() -> None:
+    analysis = errors(Degrees(1), Degrees(2), [SCORED], names=("one", "two"), count=1)
+    summary, first, second = (table.rows for table in analysis.tables)
+    assert summary[0][:3] == [3, pytest.approx(2.5 / 3, abs=1e-4), pytest.approx(2.5 / 3, abs=1e-4)]
+    assert [row[2] for row in first] == ["60"]
+    assert [row[2] for row in second] == ["90"]
+
+
+def test_errors_need_pairs() -> None:
+    with pytest.raises(DataError):
+        errors(Degrees(1), Degrees(2), [], names=("one", "two"))
+
+
+PAIRS = [("0", "10"), ("90", "100"), ("20", "160"), ("95", "300")]
+
+
+def test_larger_mega_batches_have_harder_negatives() -> None:
+    found = negatives_of(Degrees(), PAIRS, sizes=[2, 1], batch_size=2)
+    assert [each.text for each in found[1]] == ["90", "90", "10", "10"]
+    assert [each.text for each in found[2]] == ["20", "20", "95", "95"]
+    assert [each.sentence for each in found[2]] == ["0", "10", "90", "100"]
+    assert found[2][1].cosine == pytest.approx(np.cos(np.radians(10)))
+    assert found[2][1].partner_cosine == pytest.approx(np.cos(np.radians(10)))
+
+
+def test_sentences_without_negatives_are_left_out() -> None:
+    pairs = [("0", "10"), ("0", "10"), ("90", "100"), ("90", "100")]
+    found = negatives_of(Degrees(), pairs, sizes=[1, 2], batch_size=2)
+    assert found == {1: [], 2: []}
+    with pytest.raises(DataError):
+        negatives(Degrees(), pairs, name="degrees", sizes=[1, 2], batch_size=2)
+
+
+def test_remaining_pairs_are_not_used() -> None:
+    found = negatives_of(Degrees(), [*PAIRS, ("0", "1")], sizes=[1], batch_size=2)
+    assert [each.sentence for each in found[1]] == [text for pair in PAIRS for text in pair]
+
+
+def test_the_analysis_has_cosines_and_examples() -> None:
+    analysis = negatives(Degrees(), PAIRS, name="degrees", sizes=[1, 2], batch_size=2, count=1)
+    sizes, examples = analysis.tables
+    assert sizes.rows[1][2] == pytest.approx(np.mean(np.cos(np.radians([20, 10, 5, 5]))))
+    assert [row[0] for row in sizes.rows] == [1, 2]
+    assert sizes.rows[1][4] == 50  # both sides of the second pair
+    assert examples.rows == [["0", "10", "90", "20"]]
+
+
+@pytest.mark.parametrize(("sizes", "batch_size"), [([], 2), ([0], 2), ([1], 1), ([1, 3], 2)])
+def test_invalid_sizes_are_refused(sizes: list[int], batch_size: int) -> None:
+    with pytest.raises(DataError):
+        negatives_of(Degrees(), PAIRS, sizes=sizes, batch_size=batch_size)
