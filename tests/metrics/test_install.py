@@ -10,7 +10,7 @@ import pytest
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.metrics import install
-from paraphrastic_hf.metrics.install import SCRIPT, SPACE_FILES, install_metric
+from paraphrastic_hf.metrics.install import SCRIPT, install_metric
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from tests import fresh
 from tests.hub.server import environment, folder_files, running
@@ -179,15 +179,3 @@ def test_an_unwritable_folder_is_an_error(
     (tmp_path / "file").write_text("")
     assert main(["install-metric", "--cache", str(tmp_path / "file" / "cache")]) == 2
     assert "install-metric" in capsys.readouterr().err
-
-
-def test_an_exported_space_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["install-metric", "--space", str(tmp_path / "space")]) == 0
-    printed = capsys.readouterr().out.split()
-    assert printed == [str(tmp_path / "space" / name) for name in SPACE_FILES]
-    assert set(folder_files(tmp_path / "space")) == set(SPACE_FILES)
-    card = (tmp_path / "space" / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("---\n")
-    assert "sdk: gradio" in card
-    compile((tmp_path / "space" / "app.py").read_text(encoding="utf-8"), "app.py", "exec")
-    assert "paraphrastic" in (tmp_path / "space" / "requirements.txt").read_text()
