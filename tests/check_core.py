@@ -31,45 +31,25 @@ from paraphrastic_hf.extras import EXTRAS
 COMES_WITH_THE_HUB = {"filelock"}
 TEXTS = ["a cat sleeps", "the weather is bad today", "", "Ünïcode — ☃ \ud800"]
 PARAPHRASES = ["it is raining, the weather is bad", "the cat is asleep"]
-KINDS = ("relatedness", "parser", "language-model", "paraphraser", "bgt")  # models of commands
+KINDS = ("relatedness", "paraphraser")  # models of commands
 NEED = {  # commands that need an extra
     "train": ["train", "own", "--sources", "pairs.tsv", "--output", "run"],
-    "tune": ["tune", "own", "--grid", "margin=0.3,0.4", "--output", "run"],
     "evaluate": ["evaluate", "english", "--suite", "sts", "--data", "."],
     "report": ["report", "a", "b", "--output", "page"],
     "analyze": ["analyze", "norms", "english", "--output", "analysis"],
-    "significance": ["significance", "english", "multilingual", "--suite", "sts"],
     "predict": ["predict", "relatedness", "pairs.tsv"],
-    "parse": ["parse", "parser", "pairs.tsv"],
-    "perplexity": ["perplexity", "language-model", "pairs.tsv"],
     "translate": ["translate", "paraphraser", "pairs.tsv", "--to", "fr"],
     "paraphrase": ["paraphrase", "paraphraser", "pairs.tsv", "--canonical"],
-    "attack": ["attack", "english", "pairs.tsv", "--paraphrases", "pairs.tsv", "--output", "x"],
-    "reconstruct": ["reconstruct", "bgt", "pairs.tsv", "--language", "en"],
-    "transfer": [
-        *("transfer", "bgt", "--source", "pairs.tsv", "--style", "pairs.tsv"),
-        *("--language", "en"),
-    ],
     "convert": ["convert", "vectors.txt", "--output", "model"],
     "pack": ["pack", "english", "--dimension", "80", "--output", "tiny"],
     "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
-    "judge": ["judge", "-s", "texts.txt", "-r", "texts.txt"],
     "install-metric": ["install-metric"],
     "corpus": ["corpus", "make", "back-translation-2017/smoke", "--output", "corpus"],
-    "corpus lexicon": ["corpus", "lexicon", "pairs.tsv", "--output", "lexicon.tsv"],
     "corpus stats": ["corpus", "stats", "corpus.parquet"],
     "data": ["data", "stats", "sts", "--data", "."],
-    "card": [
-        *("card", "run", "--evaluation", "scores", "--data", ".", "--summary", "s"),
-        *("--command-line", "train"),
-    ],
     "publish": ["publish", "model", "english", "me/english", "--dry-run", "published"],
     "encode": ["encode", "english", "pairs.tsv", "--output", "vectors/"],
     "mine": ["mine", "english", "pairs.tsv", "pairs.tsv", "--output", "x.parquet"],
-    "mine bfloat16": [
-        *("mine", "english", "pairs.tsv", "pairs.tsv", "--precision", "bfloat16"),
-        *("--output", "x.tsv"),
-    ],
 }
 MODULES = (
     "models.encoders.averaging",
@@ -78,9 +58,8 @@ MODULES = (
     "analyses.norms",
     "losses.margin",
 )
-EVALUATING = ("attack", "evaluate", "report", "analyze", "significance", "card", "judge")
 NAMED = {  # extra that the error must name, else `train`
-    **dict.fromkeys((*EVALUATING, "corpus lexicon"), "evaluate"),
+    **dict.fromkeys(("evaluate", "report", "analyze"), "evaluate"),
     **dict.fromkeys(("corpus stats", "data", "encode", "mine"), "data"),
     **{"compare": "compare", "install-metric": "metric", "corpus": "corpora"},
 }

@@ -21,7 +21,7 @@ from paraphrastic_hf.models.generative.latent import Side
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import DEMO, write_supervised
-from tests.hub.matrix import ENCODERS, loader
+from tests.hub.families import ENCODERS, loader
 from tests.losses.test_negatives import random_pool
 from tests.trained import FAMILIES, GENERATIVE, PARAPHRASERS, TRANSLATORS
 from tests.training.runs import breaking_at, logged, record

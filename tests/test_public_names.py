@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -37,12 +36,6 @@ def test_a_public_name_is_listed_and_can_be_imported(name: str) -> None:
     assert getattr(paraphrastic_hf, name) is not None
 
 
-def test_every_name_that_loads_lazily_is_public() -> None:
-    assert {*paraphrastic_hf._PUBLIC, "__version__"} == set(paraphrastic_hf.__all__)
-    with pytest.raises(AttributeError):
-        _ = paraphrastic_hf.Encoder
-
-
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_every_model_and_its_configuration_is_public(model: type) -> None:
     for each in (model, model.config_class):
@@ -51,9 +44,3 @@ def test_every_model_and_its_configuration_is_public(model: type) -> None:
 
 def test_the_package_imports_no_slow_library() -> None:
     subprocess.run([sys.executable, "-c", LAZY], check=True, timeout=60)
-
-
-def test_type_checkers_find_the_types() -> None:
-    assert Path(paraphrastic_hf.__file__).with_name("py.typed").exists()
-    pyproject = Path(__file__).parents[1] / "pyproject.toml"
-    assert '"py.typed"' in pyproject.read_text(encoding="utf-8")  # in the wheel

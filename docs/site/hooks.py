@@ -234,7 +234,7 @@ def command_pages() -> dict[str, str]:
     with patch.dict(os.environ, {"COLUMNS": "92", "NO_COLOR": "1"}):
         for name, summary in COMMANDS.items():
             parser = next(_subparsers(build_parser([name])))[1][name]
-            parts = [f"# {name}", "", summary.replace("\n", " "), "", *_help(parser)]
+            parts = [f"# {name}", "", summary, "", *_help(parser)]
             if name == "train":
                 parts += _key_tables()
             for _, inner in _subparsers(parser):

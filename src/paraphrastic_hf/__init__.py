@@ -13,48 +13,72 @@ from paraphrastic_hf.extras import missing_extra
 from paraphrastic_hf.registration import register_on_first_use
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.corpora.load import load_dataset
-    from paraphrastic_hf.encoders.contributions import TokenContributions, token_contributions
-    from paraphrastic_hf.encoders.encoder import SentenceEncoder
-    from paraphrastic_hf.encoders.storage.locate import packaged_model
-    from paraphrastic_hf.evaluation.own import evaluate_pairs
-    from paraphrastic_hf.evaluation.run import evaluate
-    from paraphrastic_hf.generation.latent import LatentGenerator
-    from paraphrastic_hf.generation.likelihood import LanguageScorer
-    from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
-    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
-    from paraphrastic_hf.generation.translate import Translator
-    from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
-    from paraphrastic_hf.metrics.quality import QualityEstimator
-    from paraphrastic_hf.metrics.scorer import SimileScorer
-    from paraphrastic_hf.mining.alignment import align
-    from paraphrastic_hf.mining.bitext import mine
-    from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
-    from paraphrastic_hf.models.encoders.char_cnn import CharCnnConfig, CharCnnModel
-    from paraphrastic_hf.models.encoders.charagram import CharagramConfig, CharagramModel
-    from paraphrastic_hf.models.encoders.gated import GatedConfig, GatedModel
-    from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
-    from paraphrastic_hf.models.encoders.projection import ProjectionConfig, ProjectionModel
-    from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
-    from paraphrastic_hf.models.encoders.weighted import WeightedConfig, WeightedModel
-    from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
-    from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
-    from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
-    from paraphrastic_hf.models.register import register_encoder
-    from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
-    from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
-    from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
-    from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
-    from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
-    from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
-    from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
-    from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
-    from paraphrastic_hf.predictors.parser import SentenceParser
-    from paraphrastic_hf.predictors.predict import SentencePredictor
-    from paraphrastic_hf.predictors.tagger import Tagger
-    from paraphrastic_hf.training.engine.run import train
-    from paraphrastic_hf.training.kinds import Recipe, load_recipe
-    from paraphrastic_hf.training.search import tune
+    from paraphrastic_hf.corpora.load import load_dataset as load_dataset
+    from paraphrastic_hf.encoders.contributions import TokenContributions as TokenContributions
+    from paraphrastic_hf.encoders.contributions import token_contributions as token_contributions
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder as SentenceEncoder
+    from paraphrastic_hf.encoders.storage.locate import packaged_model as packaged_model
+    from paraphrastic_hf.evaluation.own import evaluate_pairs as evaluate_pairs
+    from paraphrastic_hf.evaluation.run import evaluate as evaluate
+    from paraphrastic_hf.generation.latent import LatentGenerator as LatentGenerator
+    from paraphrastic_hf.generation.likelihood import LanguageScorer as LanguageScorer
+    from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser as SyntacticParaphraser
+    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase as Paraphrase
+    from paraphrastic_hf.generation.translate import Translator as Translator
+    from paraphrastic_hf.generation.writing import GeneratedText as GeneratedText
+    from paraphrastic_hf.generation.writing import GenerationOptions as GenerationOptions
+    from paraphrastic_hf.metrics.quality import QualityEstimator as QualityEstimator
+    from paraphrastic_hf.metrics.scorer import SimileScorer as SimileScorer
+    from paraphrastic_hf.mining.alignment import align as align
+    from paraphrastic_hf.mining.bitext import mine as mine
+    from paraphrastic_hf.models.encoders.averaging import AveragingConfig as AveragingConfig
+    from paraphrastic_hf.models.encoders.averaging import AveragingModel as AveragingModel
+    from paraphrastic_hf.models.encoders.char_cnn import CharCnnConfig as CharCnnConfig
+    from paraphrastic_hf.models.encoders.char_cnn import CharCnnModel as CharCnnModel
+    from paraphrastic_hf.models.encoders.charagram import CharagramConfig as CharagramConfig
+    from paraphrastic_hf.models.encoders.charagram import CharagramModel as CharagramModel
+    from paraphrastic_hf.models.encoders.gated import GatedConfig as GatedConfig
+    from paraphrastic_hf.models.encoders.gated import GatedModel as GatedModel
+    from paraphrastic_hf.models.encoders.mixed import MixedConfig as MixedConfig
+    from paraphrastic_hf.models.encoders.mixed import MixedModel as MixedModel
+    from paraphrastic_hf.models.encoders.projection import ProjectionConfig as ProjectionConfig
+    from paraphrastic_hf.models.encoders.projection import ProjectionModel as ProjectionModel
+    from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig as RecurrentConfig
+    from paraphrastic_hf.models.encoders.recurrent import RecurrentModel as RecurrentModel
+    from paraphrastic_hf.models.encoders.weighted import WeightedConfig as WeightedConfig
+    from paraphrastic_hf.models.encoders.weighted import WeightedModel as WeightedModel
+    from paraphrastic_hf.models.encoders.window import WindowConfig as WindowConfig
+    from paraphrastic_hf.models.encoders.window import WindowModel as WindowModel
+    from paraphrastic_hf.models.generative.bgt import BGTConfig as BGTConfig
+    from paraphrastic_hf.models.generative.bgt import BGTModel as BGTModel
+    from paraphrastic_hf.models.generative.mgt import MGTConfig as MGTConfig
+    from paraphrastic_hf.models.generative.mgt import MGTModel as MGTModel
+    from paraphrastic_hf.models.register import register_encoder as register_encoder
+    from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig as GatedConvConfig
+    from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel as GatedConvModel
+    from paraphrastic_hf.models.seq2seq.language_model import LanguageModel as LanguageModel
+    from paraphrastic_hf.models.seq2seq.language_model import (
+        LanguageModelConfig as LanguageModelConfig,
+    )
+    from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig as ParaphraserConfig
+    from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel as ParaphraserModel
+    from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig as ScpnConfig
+    from paraphrastic_hf.models.seq2seq.scpn import ScpnModel as ScpnModel
+    from paraphrastic_hf.models.supervised.classifier import ClassifierConfig as ClassifierConfig
+    from paraphrastic_hf.models.supervised.classifier import ClassifierModel as ClassifierModel
+    from paraphrastic_hf.models.supervised.parser import ParserConfig as ParserConfig
+    from paraphrastic_hf.models.supervised.parser import ParserModel as ParserModel
+    from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig as RelatednessConfig
+    from paraphrastic_hf.models.supervised.relatedness import RelatednessModel as RelatednessModel
+    from paraphrastic_hf.models.supervised.tagger import TaggerConfig as TaggerConfig
+    from paraphrastic_hf.models.supervised.tagger import TaggerModel as TaggerModel
+    from paraphrastic_hf.predictors.parser import SentenceParser as SentenceParser
+    from paraphrastic_hf.predictors.predict import SentencePredictor as SentencePredictor
+    from paraphrastic_hf.predictors.tagger import Tagger as Tagger
+    from paraphrastic_hf.training.engine.run import train as train
+    from paraphrastic_hf.training.kinds import Recipe as Recipe
+    from paraphrastic_hf.training.kinds import load_recipe as load_recipe
+    from paraphrastic_hf.training.search import tune as tune
 
 __version__ = "0.2.0"
 
@@ -107,73 +131,7 @@ _PUBLIC = {
     for module, names in _MODULES.items()
     for name in names.split()
 }
-__all__ = [
-    "AveragingConfig",
-    "AveragingModel",
-    "BGTConfig",
-    "BGTModel",
-    "MGTConfig",
-    "MGTModel",
-    "CharCnnConfig",
-    "CharCnnModel",
-    "CharagramConfig",
-    "CharagramModel",
-    "ClassifierConfig",
-    "ClassifierModel",
-    "GatedConfig",
-    "GatedConvConfig",
-    "GatedConvModel",
-    "GatedModel",
-    "GeneratedText",
-    "GenerationOptions",
-    "LanguageModel",
-    "LanguageModelConfig",
-    "LanguageScorer",
-    "LatentGenerator",
-    "MixedConfig",
-    "MixedModel",
-    "Paraphrase",
-    "ParaphraserConfig",
-    "ParaphraserModel",
-    "ParserConfig",
-    "ParserModel",
-    "ProjectionConfig",
-    "ProjectionModel",
-    "QualityEstimator",
-    "Recipe",
-    "RecurrentConfig",
-    "RecurrentModel",
-    "RelatednessConfig",
-    "RelatednessModel",
-    "ScpnConfig",
-    "ScpnModel",
-    "SentenceEncoder",
-    "SentenceParser",
-    "SentencePredictor",
-    "SimileScorer",
-    "SyntacticParaphraser",
-    "Tagger",
-    "TaggerConfig",
-    "TaggerModel",
-    "TokenContributions",
-    "Translator",
-    "WeightedConfig",
-    "WeightedModel",
-    "WindowConfig",
-    "WindowModel",
-    "align",
-    "evaluate",
-    "evaluate_pairs",
-    "load_dataset",
-    "load_recipe",
-    "mine",
-    "packaged_model",
-    "register_encoder",
-    "token_contributions",
-    "train",
-    "tune",
-    "__version__",
-]
+__all__ = [*sorted(_PUBLIC), "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -51,9 +51,7 @@ class CheckpointError(ParaphrasticError, RuntimeError):
 
 
 class DiskError(ParaphrasticError, OSError):
-    """A disk is full or damaged. `errno` is the system's error number, `path` the file being
-    written.
-    """
+    """A disk is full or damaged. `path` is the file being written."""
 
     path: str = ""
 
@@ -70,14 +68,7 @@ _DISK_TEXTS = re.compile(
 
 
 def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError | None:
-    """Convert an error of any library to a `DiskError`, or return None if the disk is not the
-    cause.
-
-    Example:
-        >>> error = OSError("59604 requested and 7136 written")  # numpy's
-        >>> str(disk_error(error, "/dev/full"))
-        'The disk at /dev is full (for /dev/full). Free some space and run the same command again'
-    """
+    """Convert an error of any library to a `DiskError`. None if the disk is not the cause."""
     if isinstance(error, DiskError):
         return error
     found = getattr(error, "errno", None)
@@ -99,12 +90,7 @@ def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError 
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was interrupted and has saved a checkpoint.
-
-    Args:
-        step: Number of training steps done.
-        signal: Signal number: SIGINT (Ctrl-C) or SIGTERM.
-    """
+    """A run was interrupted after `step` and has saved a checkpoint. `signal` is its number."""
 
     def __init__(self, step: int, signal: int) -> None:
         super().__init__(f"interrupted after step {step}. Run the same command to continue")
@@ -130,18 +116,7 @@ def in_a_line(error: BaseException) -> str:
 
 @contextmanager
 def refused(kind: type[ParaphrasticError], what: str) -> Iterator[None]:
-    """Context that turns exceptions of other libraries into short errors of this package.
-
-    Args:
-        kind: Class of the error.
-        what: Start of the message: what failed.
-
-    Example:
-        >>> with refused(DataError, "Cannot read results.json"):
-        ...     {}["rows"]
-        Traceback (most recent call last):
-        paraphrastic_hf.errors.DataError: Cannot read results.json: KeyError: 'rows'
-    """
+    """Context that turns exceptions of other libraries into short errors of this package."""
     try:
         yield
     except ParaphrasticError:
@@ -166,10 +141,6 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> str | No
 
     Capitals, hyphens and underscores are ignored. An unambiguous abbreviation (initials or prefix)
     wins over similar spelling, which needs a `difflib` similarity of at least `cutoff`, 0 to 1.
-
-    Example:
-        >>> nearest("lr", ["layers", "learning_rate"]), nearest("trian", ["train", "tune"])
-        ('learning_rate', 'train')
     """
     plain = {each.lower().replace("-", "_").strip("_"): each for each in known}
     wanted = name.lower().replace("-", "_").strip("_")
@@ -192,12 +163,7 @@ class MissingExtraError(ParaphrasticError, ModuleNotFoundError):
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Return a hint for an error message: the known name probably meant, or all known names.
-
-    Example:
-        >>> nearest_name("treshold", ["k", "threshold"])
-        "Did you mean 'threshold'?"
-    """
+    """Return a hint for an error message: the known name probably meant, or all known names."""
     names = list(known)
     meant = nearest(name, names)
     return f"Did you mean {meant!r}?" if meant else f"Choose from {', '.join(names)}"
@@ -209,11 +175,6 @@ def refuse_keywords(
     """Raise a `TypeError` for unknown keywords of a function, with a suggestion.
 
     `more` are allowed keywords that the signature does not show.
-
-    Example:
-        >>> refuse_keywords(["headr"], lambda path, header: None)
-        Traceback (most recent call last):
-        TypeError: <lambda>() has no keyword 'headr'. Did you mean 'header'?
     """
     for name in unknown:
         parameters = inspect.signature(function).parameters

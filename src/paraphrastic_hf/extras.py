@@ -48,13 +48,7 @@ def require(extra: str, *packages: str, what: str) -> None:
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
-    """Convert a `ModuleNotFoundError` to an error that names the extra. None if no extra has the
-    module.
-
-    Example:
-        >>> print(missing_extra(ModuleNotFoundError(name="torch.nn")))
-        torch is not installed. Run pip install 'paraphrastic-hf[train]'
-    """
+    """Return an error that names the extra of the missing module. None if no extra has it."""
     if isinstance(error, MissingExtraError):
         return error
     package = (error.name or "").partition(".")[0]

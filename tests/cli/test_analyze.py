@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.cli.analyze import ANALYSES
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import DEMO, write_ewt
@@ -86,6 +85,7 @@ def test_a_missing_file_is_named_with_its_option(
     [
         ("neighbors MODEL --query zebra", "'zebra'"),
         ("neighbors MODEL MODEL --query a", "name"),
+        ("errors MODEL", "models"),
         ("norms MODEL --corpus treebank", "treebank"),
         ("gates MODEL", "GRAN"),
         (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "run.development"),
@@ -97,10 +97,3 @@ def test_wrong_arguments_of_an_analysis_are_named(
     words = command.replace("MODEL", str(root / "model")).split()
     said = run("analyze", *words, "--data", root, "--output", root / "out", status=2).err
     assert named in said
-
-
-@pytest.mark.parametrize("kind", ANALYSES)
-def test_every_kind_has_an_example(kind: str, run: Run) -> None:
-    assert (
-        f"paraphrastic analyze {kind}" in run("analyze", kind, "--help").out.split("examples:")[1]
-    )

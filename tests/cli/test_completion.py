@@ -83,7 +83,9 @@ def test_zsh_completes_names_and_files(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["completion", "zsh"]) == 0
     script = capsys.readouterr().out
     assert script.startswith("#compdef paraphrastic")
-    assert "compadd -- english english-window multilingual tiny simile; _files" in script
+    assert (
+        "compadd -- english english-window multilingual paraphraser parser tiny simile;" in script
+    )
 
 
 def parser_of(*path: str) -> argparse.ArgumentParser:

@@ -64,15 +64,3 @@ def test_evaluate_prints_an_object_per_suite(tmp_path: Path, run: Run) -> None:
         for name in ("sts", "sts17")
     ]
     assert "ar-ar" in found[1]["headline"]
-
-
-def test_a_file_name_with_invalid_utf8_is_escaped(tmp_path: Path, run: Run) -> None:
-    path, output = tmp_path / "caf\udce9.txt", tmp_path / "scores.json"
-    try:
-        path.write_text("a cat\na dog\n", encoding="utf-8")
-    except OSError as error:
-        pytest.skip(f"the file system refuses the name: {error}")
-    run("simile", "-s", path, "-r", path, "--samples", "10", "--output", output)
-    text = output.read_text(encoding="utf-8")
-    assert "caf\\udce9" in text
-    json.loads(text)

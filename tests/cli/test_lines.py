@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.arrow import text_blocks
 from paraphrastic_hf.io.blocks import read_blocks, valid_texts
@@ -86,14 +85,6 @@ def test_clean_lines_print_nothing(
     path.write_bytes(content)
     assert lines_of(path) == lines
     assert capsys.readouterr().err == ""
-
-
-def test_many_bad_lines_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "text").write_bytes(b"a\n\n" * 20_000)
-    assert len(lines_of(tmp_path / "text")) == 40_000
-    said = capsys.readouterr().err
-    assert "20,000" in said
-    assert "(2, 4, 6, 8, 10, ...)" in said
 
 
 def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
@@ -242,16 +233,6 @@ def test_a_damaged_arrow_file_is_named(
     assert str(path) in run("encode", model, path, "--column", "text", status=2).err
 
 
-@pytest.mark.parametrize(("name", "column"), [("one.tsv", "1"), ("one.csv", "text")])
-def test_a_table_may_have_one_column(
-    name: str, column: str, model: str, tmp_path: Path, run: Run
-) -> None:
-    (tmp_path / name).write_text("text\nthe cat\n" if name == "one.csv" else "the cat\na dog\n")
-    out, err = run("encode", model, tmp_path / name, "--column", column)
-    assert all(any(map(float, line.split("\t"))) for line in out.splitlines())
-    assert err == ""
-
-
 def test_an_unreadable_row_keeps_its_place(model: str, tmp_path: Path, run: Run) -> None:
     path, output = tmp_path / "table.csv", tmp_path / "v.npy"
     path.write_bytes(b"id,text\n1,the cat\n2\n3,\n4,the \xff\n5,a dog\n")
@@ -330,27 +311,11 @@ def test_an_unwritable_output_is_found_first(
     assert str(tmp_path) in run(*words, "--output", tmp_path / "out", status=2).err
 
 
-def test_checking_an_output_creates_nothing(tmp_path: Path) -> None:
-    check_output(str(tmp_path / "new" / "folder"), is_folder=True)
-    check_output(str(tmp_path / "new" / "file"))
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(DataError):
-        check_output(str(tmp_path / ("n" * 300)))
-
-
 def test_a_word_without_paraphrases_is_reported(tmp_path: Path, run: Run) -> None:
     (tmp_path / "pairs.tsv").write_text("a dog runs\tthe hound runs\n")
     said = run("corpus", "lexicon", tmp_path / "pairs.tsv", "--word", "dog").err
     assert "dog" in said
     assert "--min-count" in said
-
-
-def test_output_may_be_beside_the_model_and_is_replaced(
-    model: str, tmp_path: Path, run: Run
-) -> None:
-    (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n")
-    for _ in range(2):
-        run("score", model, tmp_path / "pairs.tsv", "--output", tmp_path / "scores.tsv")
 
 
 ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]

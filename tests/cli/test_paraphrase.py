@@ -50,9 +50,9 @@ def test_every_line_and_template_gives_a_row(folder: Path, tmp_path: Path, run: 
     assert "top20" in run(*command, "--templates", "twenty", status=2).err
     absent = folder / "nothing-there"
     assert str(absent) in run(*command, "--generator", absent, status=2).err
-    for count, line in ((2, 3), (4, 3)):
+    for count in (2, 4):
         trees.write_text(f"{tree}\n" * count, encoding="utf-8")
-        assert f"line {line}" in run(*command, status=2).err
+        assert str(trees) in run(*command, status=2).err
 
 
 def test_canonicalization_keeps_the_order_of_lines(folder: Path, run: Run) -> None:

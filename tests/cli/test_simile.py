@@ -99,11 +99,6 @@ def test_every_option_and_file_reaches_the_scorer(
     assert scorer.score(HYPOTHESES, lists).to_dict().items() <= found(folder)[0].items()
 
 
-def test_a_seed_gives_the_same_table(folder: Path, run: Run) -> None:
-    tables = [simile(run, f"hyp.txt other.txt --seed {seed}").out for seed in (3, 3, 4)]
-    assert tables[0] == tables[1] != tables[2]
-
-
 def test_compression_and_crlf_do_not_change_scores(folder: Path, run: Run) -> None:
     (folder / "h.gz").write_bytes(gzip.compress("\r\n".join(HYPOTHESES).encode("utf-8")))
     rows = [simile(run, name).out.splitlines()[1].split()[1:] for name in ("hyp.txt", "h.gz")]
@@ -115,16 +110,6 @@ def test_bad_segments_keep_their_place(folder: Path, run: Run) -> None:
     rows = simile(run, "bad.txt --segments").out.splitlines()
     assert len(rows) == 10
     assert "nan" not in "".join(rows)
-
-
-def test_few_samples_give_no_small_p(folder: Path, run: Run) -> None:
-    few = ["-s", "hyp.txt", "ref.txt", "-r", "ref.txt", "--samples", "5"]
-    assert "0.000" not in run("simile", "-m", "model", *few).out
-    for name in ("hyp.txt", "other.txt", "ref.txt"):
-        (folder / f"one-{name}").write_text((folder / name).read_text().splitlines()[0] + "\n")
-    printed = simile(run, "one-hyp.txt one-other.txt", "one-ref.txt").out
-    assert printed.splitlines()[2].count(" 1.000") == 2
-    assert "[" not in printed
 
 
 def test_compare_prints_or_writes_the_report(folder: Path, run: Run) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from paraphrastic_hf.cli.main import build_parser
 from paraphrastic_hf.config.recipe import key_paths
 from paraphrastic_hf.errors import nearest, nearest_name
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from tests.cli.conftest import Run
 
 
 @pytest.mark.parametrize(
@@ -37,10 +35,6 @@ def test_swapped_letters_still_find_every_key() -> None:
     assert {name: found for name, found in wrong.items() if found != name} == {}
 
 
-def test_a_file_name_may_begin_with_a_dash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("-dash.txt").write_text("a cat\n", encoding="utf-8")
-    for words in (["./-dash.txt", "--quiet"], ["--quiet", "--", "-dash.txt"]):
-        run("encode", "english", "--output", "x.npy", *words)
+def test_a_repeated_option_of_several_values_joins_them() -> None:
+    words = ["simile", "-r", "a", "-s", "b", "c", "-s", "d"]
+    assert build_parser(["simile"]).parse_args(words).systems == ["b", "c", "d"]

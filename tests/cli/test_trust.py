@@ -72,13 +72,8 @@ KINDS = {
 }
 COMMANDS = {  # commands that load models: D is the directory, F a file, R a recipe
     "encode": "D -",
-    "score": "D -",
-    "neighbors": "D F --query cat",
-    "mine": "D F F --output OUT",
     "simile": "-s F -r F --model D",
-    "compare": "-s F F -r F --model D",
     "judge": "-s F F -r F --judge D --tagger D",
-    "evaluate": "D --suite sts --data .",
     "significance": "D english --suite sts --data .",
     "predict": "D -",
     "parse": "D -",
@@ -86,12 +81,9 @@ COMMANDS = {  # commands that load models: D is the directory, F a file, R a rec
     "paraphrase": "D - --canonical",
     "attack": "D F --back-translate D D --output OUT",
     "reconstruct": "D -",
-    "transfer": "D --source F --style F",
     "perplexity": "D -",
     "pack": "D --output OUT",
-    "card": "D --evaluation OUT --command-line x --summary x",
     "publish": "model D me/d --dry-run OUT",
-    "analyze": "neighbors D --query cat --output OUT",
     "train": "R --output OUT --start D",
 }
 

@@ -53,14 +53,6 @@ def test_every_line_has_an_output_line(
     assert output.read_text(encoding="utf-8").count("\n") == 4
 
 
-def test_several_outputs_have_line_numbers_and_scores(model: str, lines: Path, run: Run) -> None:
-    options = ["--to", "fr", "--outputs", "2", "--beams", "3", "--max-tokens", "6"]
-    rows = [line.split("\t") for line in run("translate", model, lines, *options).out.splitlines()]
-    for number in "14":
-        first, second = (float(row[1]) for row in rows if row[0] == number)
-        assert first >= second
-
-
 def test_a_shorter_style_file_is_refused(model: str, lines: Path, tmp_path: Path, run: Run) -> None:
     style = tmp_path / "style.txt"
     files = ["--source", lines, "--style", style, "--language", "en", "--max-tokens", "6"]
@@ -77,21 +69,6 @@ def test_an_empty_file_is_reported(model: str, tmp_path: Path, run: Run) -> None
     assert "empty.txt" in run("translate", model, empty, "--to", "fr").err
     files = ["--source", empty, "--style", empty, "--language", "en"]
     assert "empty.txt" in run("transfer", model, *files).err
-
-
-@pytest.mark.parametrize(("second", "warnings"), [("the cat\tle chat", 1), ("the cat", 0)])
-def test_a_table_is_warned_of(
-    second: str,
-    warnings: int,
-    model: str,
-    tmp_path: Path,
-    run: Run,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    table = tmp_path / "lines.tsv"
-    table.write_text(f"the cat sleeps\tle chat dort\n{second}\n", encoding="utf-8")
-    run("translate", model, table, "--to", "fr", "--max-tokens", "3")
-    assert caplog.text.count(f"cut -f1 {table}") == warnings
 
 
 @pytest.mark.parametrize(("language", "warnings"), [("en", 0), ("fr", 1)])

@@ -11,7 +11,7 @@ from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.hub.publish import publish
 from tests.evaluation.sts_files import write_lines, write_sts
-from tests.hub.matrix import hub_of, offline
+from tests.hub.families import hub_of, offline
 from tests.hub.server import Fault, Hub
 
 # huggingface_hub uploads large files with a deprecated call of its HTTP library

@@ -72,14 +72,3 @@ def test_commands_of_a_help_text_are_valid(command: str, monkeypatch: pytest.Mon
     for text in helps(build_parser([command])):
         for words in printed(text):
             check(words)
-
-
-def test_commands_are_extracted_from_pages() -> None:
-    block = (
-        "Text.\n\n    paraphrastic score english a.tsv \\\n        --output b.tsv | head   # so\n"
-    )
-    (page,) = (p for p in PAGES if p == ROOT / "docs" / "analyses.md")
-    assert list(printed(block)) == [["score", "english", "a.tsv", "--output", "b.tsv"]]
-    assert len(list(printed(blocks_of(page)))) > 10
-    with pytest.raises(SystemExit):
-        check(["score", "english"])

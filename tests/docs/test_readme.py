@@ -238,14 +238,6 @@ def test_every_guide_is_run() -> None:
     assert {path.stem for path in GUIDES.glob("*.md")} == set(ORDER) | elsewhere
 
 
-@pytest.mark.parametrize("beginning", NOT_RUN)
-def test_excluded_lines_still_exist(beginning: str) -> None:
-    lines = [line for text in PAGES.values() for b in blocks(text) for line in commands(b.text)]
-    plain = (re.sub(r"```.*?```", "", text, flags=re.DOTALL) for text in PAGES.values())
-    prose = [code for text in plain for code in re.findall(r"`([^`\n]+)`", text)]
-    assert any(line.startswith(beginning) for line in [*lines, *prose])
-
-
 def test_the_cosines_in_the_guide_are_current() -> None:
     """After retraining the packaged model, update the table with its cosines."""
     row = re.compile(r"^\| [^|]*\| (-?\d\.\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
-import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,44 +89,6 @@ def test_docstring_sections_are_rendered(site: Path) -> None:
     assert "num_threads" in encoder.partition("Parameters:")[2][:6000]
     assert 'id="paraphrastic_hf.encoders.encoder.SentenceEncoder.encode"' in encoder  # inherited
     assert "Attributes:" in page(site, "reference/BGTConfig.html")
-
-
-QUESTIONS = {
-    "embed sentences": "docs/guides/use",
-    "train on my data": "docs/guides/train",
-    "fine-tune": "docs/guides/train",
-    "which model": "docs/guides/use",
-    "install": "index",
-    "semantic search": "docs/notebooks/similarity-and-search",
-    "score translations": "docs/guides/score",
-    "mine bitext": "docs/guides/mine",
-    "use on a cluster": "docs/guides/corpora",
-    "cite": "index",
-}
-
-
-@pytest.fixture(scope="module")
-def search(site: Path) -> Callable[[str], list[str]]:
-    """Pages in the order in which the site's search lists them, by the index of the site."""
-    lunr = pytest.importorskip("lunr", reason="lunr is in the extra dev")
-    built = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
-    sections = [
-        ({"at": str(number), **part}, {"boost": part.get("boost", 1)})
-        for number, part in enumerate(built["docs"])
-    ]
-    index = lunr.lunr("at", [{"field_name": "title", "boost": 1000}, "text"], sections)
-
-    def found(question: str) -> list[str]:
-        hits = (built["docs"][int(hit["ref"])]["location"] for hit in index.search(question))
-        return list(dict.fromkeys(hit.partition(".html")[0] or "index" for hit in hits))
-
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_finds_its_guide(question: str, search: Callable[[str], list[str]]) -> None:
-    assert QUESTIONS[question] in search(question)[:3]
 
 
 @pytest.mark.slow

@@ -34,17 +34,14 @@ class Fault:
 
     Attributes:
         matches: Regular expression for `METHOD path`.
-        kind: `500`, `429`, `trickle` (slow body), `trickle head`, `stall`, `cut` or `reset` (in
-            mid-body), `wrong` (one byte), or `none`.
+        kind: `500`, `429`, `stall`, `cut` or `reset` (in mid-body), or `none`.
         times: Number of requests it affects.
-        wait: Seconds that a `429` asks to wait.
         then: Called after each request, for example to move a branch.
     """
 
     matches: str
     kind: str
     times: int = 1
-    wait: str = "0"
     then: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
@@ -210,15 +207,7 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                     if kind == "500":
                         self.send_body(b"the disk of the Hub is full", True, {}, status=500)
                 elif kind == "429":
-                    self.send_body(b"later", True, {"Retry-After": self.struck.wait}, status=429)
-                elif kind.startswith("trickle"):
-                    self.close_connection = True
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\n")
-                    if kind == "trickle":
-                        self.wfile.write(b"Content-Length: 10000\r\n\r\n")
-                    for _ in range(10_000):
-                        self.wfile.write(b"X: 1\r\n")
-                        threading.Event().wait(0.02)
+                    self.send_body(b"later", True, {"Retry-After": "0"}, status=429)
                 else:
                     answer(path)
             if self.struck and self.struck.then:
@@ -428,9 +417,6 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             kind = self.struck.kind if self.struck else ""
             if not with_body:
                 return
-            if kind == "wrong" and body:
-                middle = len(body) // 2
-                body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
             if kind in STOPS:
                 self.wfile.write(body[: len(body) // 2])
                 self.wfile.flush()

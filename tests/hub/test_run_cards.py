@@ -14,7 +14,6 @@ from paraphrastic_hf.errors import counted
 from paraphrastic_hf.hub.cards import SELECTION, composition, run_card
 from paraphrastic_hf.models import GENERATIVE
 from paraphrastic_hf.models.families import FAMILIES as ENCODERS
-from paraphrastic_hf.training.encoder.recipe import DEVELOPMENT_SETS
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import DEMO, write_supervised
@@ -65,10 +64,6 @@ def test_a_generative_card_lists_active_units(root: Path, tmp_path: Path) -> Non
     for name, value in run["held_out"]["active_units"].items():
         assert f"active_units, {name} | {value:.4g} |" in card
     assert '.translate(["a cat sleeps"], to="fr")' in card
-
-
-def test_every_development_set_is_described() -> None:
-    assert SELECTION.keys() == set(DEVELOPMENT_SETS)
 
 
 def test_an_unknown_family_is_named(tmp_path: Path) -> None:
@@ -165,11 +160,6 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
     assert "0 steps, 0 examples" in card_of(model)
     assert "training.png" not in card_of(model)
     assert not (model / "training.png").exists()  # nothing was logged
-
-
-def test_a_gran_without_its_gate_is_named(tmp_path: Path) -> None:
-    config = {"model_type": "paraphrastic-gated", "variant": 0, "bidirectional": True}
-    assert "BiGRAN without its gate" in composition(config, tmp_path)
 
 
 ALONE = """

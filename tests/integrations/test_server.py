@@ -19,9 +19,6 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.cli.main import build_parser
-from paraphrastic_hf.cli.serve import run
-from paraphrastic_hf.errors import DataError
 from tests.docs.test_readme import blocks
 from tests.texts import SENTENCES
 
@@ -195,12 +192,6 @@ def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]
     assert json.loads(sent[1]["body"])["error"]["code"] == 408
-
-
-@pytest.mark.parametrize("option", ["--port", "--max-bytes"])
-def test_an_option_out_of_range_is_named(option: str) -> None:
-    with pytest.raises(DataError, match=option):
-        run(build_parser(["serve"]).parse_args(["serve", "tiny", option, "0"]))
 
 
 def test_many_clients_get_their_own_vectors(url: str) -> None:

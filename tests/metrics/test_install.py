@@ -12,7 +12,7 @@ from huggingface_hub import RepoCard
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.metrics import install
-from paraphrastic_hf.metrics.install import MODULE, PLACE, SCRIPT, SPACE_FILES, install_metric
+from paraphrastic_hf.metrics.install import SCRIPT, install_metric
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from tests import fresh
 from tests.hub.server import environment, folder_files, running
@@ -178,67 +178,3 @@ def test_an_unwritable_folder_is_an_error(
     (tmp_path / "file").write_text("")
     assert main(["install-metric", "--cache", str(tmp_path / "file" / "cache")]) == 2
     assert "install-metric" in capsys.readouterr().err
-
-
-def test_an_exported_space_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["install-metric", "--space", str(tmp_path / "space")]) == 0
-    printed = capsys.readouterr().out.split()
-    assert printed == [str(tmp_path / "space" / name) for name in SPACE_FILES]
-    assert set(folder_files(tmp_path / "space")) == set(SPACE_FILES)
-    card = (tmp_path / "space" / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("---\n")
-    assert "sdk: gradio" in card
-    compile((tmp_path / "space" / "app.py").read_text(encoding="utf-8"), "app.py", "exec")
-    assert "paraphrastic" in (tmp_path / "space" / "requirements.txt").read_text()
-
-
-CARD = RepoCard((MODULE / "README.md").read_text(encoding="utf-8"))
-# gradio leaves event loops open, so it runs in a separate process
-ASKED = """
-import json, runpy, sys
-
-found = runpy.run_path(sys.argv[1])
-page, example = found["page"], found["EXAMPLE"]
-said, rows = page.fn(*example, "simile", "windows", 0.25, "both")
-try:
-    page.fn("one\\ntwo", "one", "simile", "windows", 0.25, "both")
-except found["gr"].Error as error:
-    wrong = str(error)
-labels = [field.label for field in page.input_components]
-print(json.dumps([labels, example, said, rows, wrong]))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("gradio") is None, reason="gradio is in the extra space")
-def test_the_page_shows_the_scores_of_the_metric(tmp_path: Path) -> None:
-    done = fresh.run(ASKED, str(MODULE / "app.py"), folder=tmp_path)
-    assert done.returncode == 0, done.stderr[-3000:]
-    labels, example, said, rows, wrong = json.loads(done.stdout.splitlines()[-1])
-    assert labels == [
-        "hypotheses",
-        "references",
-        "model",
-        "similarity",
-        "alpha",
-        "length penalty",
-    ]
-    scores = SimileScorer().score(*(text.splitlines() for text in example))
-    assert f"SimiLE {100 * scores.score:.2f}" in said
-    assert scores.signature in said
-    assert [row[0] for row in rows] == [round(100 * each, 1) for each in scores.simile]
-    assert "2" in wrong
-
-
-def test_the_card_describes_a_metric_space() -> None:
-
-    front: dict[str, Any] = CARD.data.to_dict()
-    assert {"evaluate", "metric"} <= set(front["tags"])
-    assert front["sdk"] == "gradio"
-    assert (MODULE / front["app_file"]).is_file()
-    assert front["description"]
-    assert PLACE in CARD.text  # publishing replaces it
-    space = Path(__file__).parents[2] / "hub_cards" / "spaces" / "paraphrastic" / "README.md"
-    same = RepoCard(space.read_text(encoding="utf-8")).data.to_dict()
-    for key in ("sdk_version", "python_version"):
-        assert front[key] == same[key]

@@ -173,7 +173,6 @@ def test_the_syntax_page_generates_text(
             ]
 
     monkeypatch.setattr(paraphrastic_hf, "SyntacticParaphraser", Paraphraser, raising=False)
-    assert space.answers.can_write_syntax()
     page = space.answers.syntax("cats sleep", "(ROOT (S))\n\n(ROOT (NP))", model="any")
     assert "cats sleep by (ROOT (NP))" in page
     assert page.count('<td class="number">0.50</td>') == 2

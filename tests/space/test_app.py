@@ -34,7 +34,6 @@ def test_pages_without_a_model_are_hidden(app: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(app, "STYLE", "runs/bgt")
     monkeypatch.setattr(app, "SYNTAX", "runs/scpn")
     monkeypatch.setattr(app.answers, "style_languages", lambda name: ["en", "fr"])
-    monkeypatch.setattr(app.answers, "can_write_syntax", lambda: True)
     assert [page.name for page in app.pages()][3:] == ["style", "syntax"]
 
 

@@ -7,10 +7,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.data_root import write_supervised
-from tests.generation import scpn
 from tests.space.browser import METRIC, SECONDS, app, chromium, missing
-from tests.trained import BGT, RECIPES, trained
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,21 +26,6 @@ def address() -> Iterator[str]:
 def browser() -> Iterator[Any]:
     with chromium() as driver:
         yield driver
-
-
-@pytest.fixture(scope="module")
-def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the Space with generating models, each trained for a second."""
-    folder, parser = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("parser")
-    style = tmp_path_factory.mktemp("style")
-    models = {
-        "STYLE": trained(BGT, style, style),
-        "SYNTAX": scpn.make("scpn", folder),
-        "GENERATOR": scpn.make("parse-generator", folder),
-        "PARSER": trained(RECIPES["parsing"], parser, write_supervised(folder / "data")),
-    }
-    with app(**{name: str(path) for name, path in models.items()}) as found:
-        yield found
 
 
 def wait(driver: Any, seen: Callable[[Any], Any]) -> Any:
@@ -144,36 +126,6 @@ def write(driver: Any, *texts: str) -> None:
     for field, text in zip(fields, texts, strict=False):
         field.clear()
         field.send_keys(text)
-
-
-def test_the_style_page_works_in_the_browser(browser: Any, writing: str) -> None:
-    browser.get(writing)
-    open_tab(browser, "Style")
-    write(browser, "The cat sleeps.", "Where is my sister?")
-    click(browser, "#go-style")
-    answer(browser, "style", "written")
-    rows = wait(browser, lambda d: _all(d, "#answer-style tr"))
-    assert len(rows) == 1 + 3
-    click(browser, "#share-style")
-    link = wait(browser, lambda d: parse_qs(urlsplit(d.current_url).query))
-    assert link["style"] == ["Where is my sister?"]
-    assert link["count"] == ["3"]
-    write(browser, "The cat sleeps.", " ")
-    click(browser, "#go-style")
-    assert answer(browser, "style", "Enter")
-
-
-def test_the_syntax_page_works_in_the_browser(browser: Any, writing: str) -> None:
-    browser.get(writing)
-    open_tab(browser, "Syntax")
-    whole = "(S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.))"
-    write(browser, "the girl wrote a letter .", f"{whole}\n(ROOT (S (NP) (VP) (.)))")
-    click(browser, "#go-syntax")
-    assert "(ROOT (S (NP) (VP) (.)))" in answer(browser, "syntax", "problem")
-    assert len(wait(browser, lambda d: _all(d, "#answer-syntax tr"))) == 1 + 2
-    write(browser, "the girl wrote a letter .", "(S (NP")
-    click(browser, "#go-syntax")
-    answer(browser, "syntax", "brackets")
 
 
 def test_the_page_of_the_metric_works_in_the_browser(browser: Any) -> None:

@@ -186,13 +186,6 @@ def syntax(text: str, templates: str, *, model: str, generator: str = "", parser
     return drawing.table(["written", "template", "cosine", "problem"], rows)
 
 
-def can_write_syntax() -> bool:
-    """Return whether the installed package has syntactic paraphrasers."""
-    import paraphrastic_hf
-
-    return hasattr(paraphrastic_hf, "SyntacticParaphraser")
-
-
 def models() -> Sequence[str]:
     """Return the encoders to choose from."""
     given = os.environ.get("PARAPHRASTIC_MODELS", "english,multilingual").split(",")

@@ -170,7 +170,7 @@ def pages() -> list[Page]:
                 [["The cat sleeps on the wall.", "Where is my sister?", languages[0], 3]],
             )
         )
-    if SYNTAX and answers.can_write_syntax():
+    if SYNTAX:
         found.append(
             Page(
                 "syntax",

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
+from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.options import MODEL as ENCODER
 from paraphrastic_hf.cli.shared.options import (
     add_data_option,
@@ -22,7 +22,6 @@ from paraphrastic_hf.cli.shared.options import (
     shows_progress,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ Argument = dict[str, Any]  # arguments of `Parser.option`
 class Kind(NamedTuple):
     analyze: Callable[[argparse.Namespace], Analysis]
     summary: str
-    examples: str
+    epilog: str
     arguments: tuple[Argument, ...]
 
 
@@ -57,12 +56,16 @@ def argument(name: str, help: str, default: Any = None, **options: Any) -> Argum
     return {"name": name, "help": help, "default": default, **options}
 
 
-def kind(summary: str, examples: str, *arguments: Argument) -> Callable[[Any], Any]:
-    """Register an analysis under the name of its function."""
+def kind(summary: str, example: str, *arguments: Argument, note: str = "") -> Callable[[Any], Any]:
+    """Register an analysis under the name of its function.
+
+    `example` are the words of a command after the kind, without `--output analysis` at its end.
+    """
 
     def register(analyze: Callable[[argparse.Namespace], Analysis]) -> Any:
         name = analyze.__name__.replace("_", "-")
-        ANALYSES[name] = Kind(analyze, summary, examples, arguments)
+        command = f"example:\n  paraphrastic analyze {name} {example} --output analysis"
+        ANALYSES[name] = Kind(analyze, summary, f"{note}\n\n{command}".strip(), arguments)
         return analyze
 
     return register
@@ -75,7 +78,7 @@ def configure(parser: Parser) -> None:
             name,
             help=each.summary,
             description=f"{each.summary[0].upper()}{each.summary[1:]}.",
-            epilog=f"examples:\n{each.examples}",
+            epilog=each.epilog,
         )
         added.option("--output DIR", "folder for the tables and plots", required=True)
         if RUNS not in each.arguments:
@@ -88,20 +91,11 @@ def configure(parser: Parser) -> None:
 
 @holds_output("analyzing")
 def run(arguments: argparse.Namespace) -> None:
-    kind = ANALYSES[arguments.kind]
-    if MODEL in kind.arguments:
-        check_model_name(arguments.model)
-    for model in getattr(arguments, "models", []):
-        check_model_name(model)
-    if arguments.kind == "variables":
-        check_model_kind(arguments.model, "LatentGenerator")
-        check_model_name(arguments.encoder)
-        check_inputs(*(each for each in (arguments.text, arguments.probes) if each))
     from paraphrastic_hf.analyses.report import analysis_markdown, write_analysis
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    analysis = kind.analyze(arguments)
+    analysis = ANALYSES[arguments.kind].analyze(arguments)
     paths = write_analysis(analysis, arguments.output)
     print(analysis_markdown(analysis), *paths, sep="\n")
 
@@ -120,10 +114,7 @@ TEXT = argument(
 
 @kind(
     "list the nearest words, phrases or n-grams, models side by side (thesis, 3.4, 3.8.2)",
-    "  paraphrastic analyze neighbors runs/word english --query vehicals huge 'not able' \\\n"
-    "      --most 50000 --output analysis\n"
-    "  paraphrastic analyze neighbors runs/charagram-phrase --rows --query die foo _2 "
-    "--output analysis",
+    "runs/word english --query vehicals huge 'not able' --most 50000",
     argument("models", "one or more encoders", nargs="+"),
     argument("--query", "words, phrases or n-grams to find neighbors of", nargs="+", required=True),
     argument(
@@ -155,8 +146,7 @@ def neighbors(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "average the norms of word vectors by part of speech and by frequency (thesis, 3.4)",
-    "  paraphrastic analyze norms runs/word --data DATA --output analysis\n"
-    "  paraphrastic analyze norms english --corpus treebank --data DATA --output analysis",
+    "runs/word --data DATA",
     MODEL,
     argument("--corpus", "tagged corpus", default="ewt", choices=("ewt", "treebank")),
     argument("--words FILE", "file of words with their counts (default: the one in DATA/words)"),
@@ -175,9 +165,7 @@ def norms(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "measure how much of the training gain token weights alone explain (thesis, 3.4)",
-    "paraphrastic analyze weighting runs/word --data DATA --output analysis\n  paraphrastic "
-    "analyze weighting runs/word --start runs/before --text text.txt --data DATA \\\n      "
-    "--output analysis",
+    "runs/word --start runs/before --text text.txt --data DATA",
     MODEL,
     argument("--start MODEL", "model that training started from (default: a random table)"),
     TEXT,
@@ -199,12 +187,11 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "measure how well encoders fit their training pairs (thesis, 3.3)",
-    "  paraphrastic analyze fit runs/avg runs/lstm --data DATA --output analysis\n"
-    "  paraphrastic analyze fit runs/avg --pairs 10000 --data DATA --output analysis\n\n"
-    "The pairs are those of the first model's recipe.",
+    "runs/avg runs/lstm --data DATA",
     argument("models", "one or more encoders trained on the pairs", nargs="+"),
     argument("--pairs", "size of a random sample of pairs (default: all)", type=int),
     argument("--batch-size", "pairs among which a negative is chosen", default=100),
+    note="The pairs are those of the first model's recipe.",
 )
 def fit(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.fit import fit as analyze
@@ -216,10 +203,7 @@ def fit(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "show the negatives in mega-batches of several sizes (thesis, 4.5.5, Table 31)",
-    "  paraphrastic analyze negatives runs/word --sizes 1 20 40 --data DATA --output analysis\n"
-    "  paraphrastic analyze negatives runs/word --pairs 5000 --count 10 --data DATA \\\n"
-    "      --output analysis\n\n"
-    "The pairs are those of the model's recipe.",
+    "runs/word --sizes 1 20 40 --data DATA",
     MODEL,
     argument(
         "--sizes M",
@@ -231,6 +215,7 @@ def fit(arguments: argparse.Namespace) -> Analysis:
     argument("--batch-size", "pairs per mini-batch", default=100),
     argument("--pairs", "size of the random sample of pairs", default=20_000),
     argument("--count", "sentences shown", default=5),
+    note="The pairs are those of the model's recipe.",
 )
 def negatives(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.negatives import negatives as analyze
@@ -248,8 +233,7 @@ def negatives(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "relate rarely trained words to the score of each dataset (thesis, 3.3.1)",
-    "  paraphrastic analyze under-training runs/paragram-phrase --data DATA --output analysis\n"
-    "  paraphrastic analyze under-training runs/word --text text.txt --data DATA --output analysis",
+    "runs/paragram-phrase --data DATA",
     MODEL,
     TEXT,
 )
@@ -268,9 +252,8 @@ def under_training(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "list sentence pairs on which only one of two models is right (2017 paper, Table 7)",
-    "  paraphrastic analyze errors runs/lstm-avg runs/avg --data DATA --output analysis\n"
-    "  paraphrastic analyze errors english tiny --count 20 --data DATA --output analysis",
-    argument("models", "two encoders to compare", nargs="+"),
+    "runs/lstm-avg runs/avg --data DATA",
+    argument("models", "two encoders to compare", nargs=2),
     argument("--count", "pairs shown per model", default=10),
 )
 def errors(arguments: argparse.Namespace) -> Analysis:
@@ -280,18 +263,14 @@ def errors(arguments: argparse.Namespace) -> Analysis:
     data_dir = evaluation_folder(arguments.data)
     years = ("2012", "2013", "2014", "2015")
     datasets = [pairs for year in years for pairs in read_sts_year(data_dir, year)]
-    models = arguments.models
-    if len(models) != 2:
-        raise DataError(f"analyze errors compares two models, got {len(models)}")
-    names = (_name(models[0]), _name(models[1]))
-    one, other = map(_encoder, models)
-    return analyze(one, other, datasets, names=names, count=arguments.count)
+    one, other = map(_encoder, arguments.models)
+    first, second = map(_name, arguments.models)
+    return analyze(one, other, datasets, names=(first, second), count=arguments.count)
 
 
 @kind(
     "average a GRAN's gates by part of speech and dependency relation (2017 paper, 5.2)",
-    "  paraphrastic analyze gates runs/gran --data DATA --output analysis\n"
-    "  paraphrastic analyze gates runs/gran-2 --data DATA --output analysis",
+    "runs/gran --data DATA",
     MODEL,
 )
 def gates(arguments: argparse.Namespace) -> Analysis:
@@ -306,9 +285,7 @@ def gates(arguments: argparse.Namespace) -> Analysis:
 @kind(
     "probe the latent variables of a generative model, transfer style and interpolate "
     "(thesis, 5.7)",
-    "  paraphrastic evaluate runs/bgt --suite probing --data DATA --output scores\n"
-    "  paraphrastic analyze variables runs/bgt --probes scores/probing.json --data DATA "
-    "--output analysis",
+    "runs/bgt --probes scores/probing.json --data DATA",
     MODEL,
     argument(
         "--probes FILE", "probing.json of `paraphrastic evaluate --suite probing` (default: none)"
@@ -355,8 +332,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "plot development scores over training, from the logs of runs (thesis, 3.7.4)",
-    "  paraphrastic analyze convergence runs/charagram-phrase runs/char-cnn --output analysis\n"
-    "  paraphrastic analyze convergence runs/* --output analysis",
+    "runs/charagram-phrase runs/char-cnn",
     RUNS,
 )
 def convergence(arguments: argparse.Namespace) -> Analysis:
@@ -367,8 +343,7 @@ def convergence(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "plot the expected cost over minimum risk training (thesis, 7.5.2, Figure 12)",
-    "  paraphrastic analyze expected-costs runs/bleu runs/simile --output analysis\n"
-    "  paraphrastic analyze expected-costs runs/mrt --output analysis",
+    "runs/bleu runs/simile",
     RUNS,
 )
 def expected_costs(arguments: argparse.Namespace) -> Analysis:
@@ -379,12 +354,7 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "train a recipe on increasing numbers of pairs (thesis, 3.3.2)",
-    "  paraphrastic analyze data-amount \\\n"
-    "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
-    "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n"
-    "  paraphrastic analyze data-amount own.yaml --orders random --epochs 5 --output amount\n\n"
-    "The same command keeps finished runs; sizes may be added. Set keys of the recipe with\n"
-    "--KEY VALUE, as in `paraphrastic train`.",
+    "own.yaml --sizes 1000 10000 100000 --epochs 5",
     RECIPE,
     argument(
         "--sizes",
@@ -400,6 +370,8 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
         nargs="+",
         choices=["random", "ordered"],
     ),
+    note="The same command keeps finished runs; sizes may be added. Set keys of the recipe with\n"
+    "--KEY VALUE, as in `paraphrastic train`.",
 )
 def data_amount(arguments: argparse.Namespace) -> Analysis:
     recipe, root = _recipe(arguments), data_root(arguments.data, "the training text")
@@ -412,10 +384,7 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "train a recipe with several numbers and lengths of n-grams (thesis, 3.7.5)",
-    "  paraphrastic analyze ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
-    "      --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5 --lambda_all 0 \\\n"
-    "      --data DATA --output analysis/ngrams\n"
-    "  paraphrastic analyze ngram-vocabulary own.yaml --lengths 3 2,3,4 --output ngrams",
+    "own.yaml --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5",
     RECIPE,
     argument(
         "--most",
@@ -443,12 +412,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "relate scores to shared subwords and language distance (thesis, 5.3.2)",
-    "  paraphrastic analyze languages multilingual --data DATA --output analysis\n"
-    "  paraphrastic analyze languages recipes/simple-and-effective-2019/sp.yaml \\\n"
-    "      --pairs 20000 --data DATA --output analysis/languages\n\n"
-    "A model is scored on Tatoeba, per language. A recipe is trained on each DATA/train/en-XX and\n"
-    "scored on STS 2012-2016, as in the thesis. Distances are URIEL's: pip install\n"
-    "'paraphrastic-hf[languages]'.",
+    "multilingual --data DATA",
     MODEL_OR_RECIPE,
     argument(
         "--bitext DIR",
@@ -456,7 +420,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         "recipe, DATA/train)",
     ),
     argument(
-        "--pairs", "pairs per language, at least 1 (not for Tatoeba's sentences)", default=10_000
+        "--pairs", "pairs per language (not for Tatoeba's sentences)", default=10_000, least=1
     ),
     argument(
         "--apart",
@@ -473,8 +437,10 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         "--threshold",
         "share of common subwords above which overlap is high, 0 to 1",
         default=0.3,
-        type=float,
     ),
+    note="A model is scored on Tatoeba, per language. A recipe is trained on each\n"
+    "DATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are URIEL's: pip\n"
+    "install 'paraphrastic-hf[languages]'.",
 )
 def languages(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses import distances as uriel
@@ -488,8 +454,6 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         raise RecipeError(
             f"Unknown option {arguments.overrides[0]}. Only a recipe (.yaml) has keys to set"
         )
-    if arguments.pairs < 1:
-        raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
     root = Path(data_root(arguments.data, "the text"))
     if arguments.distances:
         distances, source = uriel.read_distances(arguments.distances), _name(arguments.distances)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
 from paraphrastic_hf.cli.shared.options import add_trust_option, data_errors
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.io.markdown import literal
@@ -32,10 +31,8 @@ task.extra_examples of a recipe to train a more robust classifier (thesis, 6.5).
 examples:
   paraphrastic paraphrase runs/scpn sentences.txt --generator runs/parse-generator \\
       --parser runs/parser --templates top20 --kept --output paraphrases.tsv
-  paraphrastic attack runs/sentiment dev.tsv --paraphrases scpn=paraphrases.tsv --output attack/
-  paraphrastic attack runs/sentiment dev.tsv --back-translate runs/en-es runs/es-en --output attack/
-  paraphrastic attack someone/text-classifier dev.tsv --paraphrases paraphrases.tsv \\
-      --output attack/"""
+  paraphrastic attack runs/sentiment dev.tsv --paraphrases scpn=paraphrases.tsv --output attack
+  paraphrastic attack runs/sentiment dev.tsv --back-translate runs/en-es runs/es-en --output out"""
 
 
 def configure(parser: Parser) -> None:
@@ -67,7 +64,6 @@ def configure(parser: Parser) -> None:
 
 @holds_output("attacking")
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.classifier)
     named = [_named(each) for each in arguments.paraphrases]
     check_inputs(arguments.file, *(path for _, path in named))
     names = [*(name for name, _ in named), *([TRANSLATED] if arguments.back_translate else [])]
@@ -77,18 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
                 "Each source of paraphrases must have a distinct name that is valid in a file "
                 f"name, got {name!r}. Write --paraphrases NAME=FILE"
             )
-    if not named and not arguments.back_translate:
+    if not names:
         raise DataError("Pass --paraphrases FILE or --back-translate FORTH BACK")
-    others = (arguments.encoder, arguments.language_model)
-    for model in (each for each in others if each not in (None, "none")):
-        check_model_name(model)
-    translators = [_named_translator(name) for name in arguments.back_translate or ()]
-    if translators:
-        from paraphrastic_hf.generation.tasks import check_translation
-
-        with data_errors():
-            for each in translators:
-                check_translation(**each, source=None, prefix="")
     from paraphrastic_hf.evaluation.adversarial import (
         attack,
         attack_markdown,
@@ -97,28 +83,26 @@ def run(arguments: argparse.Namespace) -> None:
         read_paraphrases,
         report_attack,
     )
-
-    examples = read_examples(arguments.file)
-    sources: list[tuple[str, list[list[str]]]] = [
-        (name, read_paraphrases(path, len(examples))) for name, path in named
-    ]
     from paraphrastic_hf.predictors.any_classifier import load_classifier
 
-    if translators:
+    examples = read_examples(arguments.file)
+    sources = [(name, read_paraphrases(path, len(examples))) for name, path in named]
+    trust = arguments.trust_remote_code
+    labels = sorted({each.label for each in examples})
+    classify = load_classifier(arguments.classifier, labels=labels, trust_remote_code=trust)
+    encoder, perplexity = _judges(arguments)
+    if arguments.back_translate:
         from paraphrastic_hf.generation.any_translator import load_translator
 
-        trust = arguments.trust_remote_code
         with data_errors():
-            forth, back = (load_translator(**each, trust_remote_code=trust) for each in translators)
+            forth, back = (
+                load_translator(**_named_translator(each), trust_remote_code=trust)
+                for each in arguments.back_translate
+            )
         count = arguments.outputs
         write = back_translation(forth, back, outputs=count, beams=max(count, 5))
-        sources.append((TRANSLATED, [list(each) for each in write([e.text for e in examples])]))
-    classify = load_classifier(
-        arguments.classifier,
-        labels=sorted({e.label for e in examples}),
-        trust_remote_code=arguments.trust_remote_code,
-    )
-    encoder, perplexity = _judges(arguments)
+        translated = write([each.text for each in examples])
+        sources.append((TRANSLATED, [list(each) for each in translated]))
     folder = Path(arguments.output)
     reports = {}
     for name, paraphrases in sources:
@@ -131,6 +115,12 @@ def run(arguments: argparse.Namespace) -> None:
     with open_output(str(folder / "attack.json")) as file:
         dump_json({name: vars(each) for name, each in reports.items()}, file)
     print(text, end="")
+
+
+def _named(text: str) -> tuple[str, str]:
+    """Split an argument such as `scpn=FILE` into a name and a file."""
+    name, equals, path = text.partition("=")
+    return (name, path) if equals and not Path(text).exists() else (Path(text).stem, text)
 
 
 def _named_translator(name: str) -> dict[str, Any]:
@@ -167,8 +157,3 @@ def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
             for text, answer in zip(each.paraphrases, each.answers, strict=True):
                 if answer != each.example.label:
                     file.write(tsv_line(each.example.label, answer, each.example.text, text))
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, equals, path = text.partition("=")
-    return (name, path) if equals and not Path(text).exists() else (Path(text).stem, text)

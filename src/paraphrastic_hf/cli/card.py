@@ -14,9 +14,7 @@ The command fails if a source does not allow training a public model.
 
 examples:
   paraphrastic card runs/sp --evaluation runs/sp/evaluation --data DATA \\
-      --summary 'A sentence encoder.' --command-line 'paraphrastic train own'
-  paraphrastic card runs/fr --evaluation runs/fr/evaluation --data DATA --languages en fr \\
-      --summary 'A bilingual encoder.' --command-line 'paraphrastic train own'"""
+      --summary 'A sentence encoder.' --command-line 'paraphrastic train own'"""
 
 
 def configure(parser: Parser) -> None:

@@ -7,7 +7,12 @@ import argparse
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
 from paraphrastic_hf.cli.shared.options import shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.cli.simile import (
+    add_resampling_arguments,
+    add_scorer_arguments,
+    read_segments,
+    scorer_and_systems,
+)
 
 EPILOG = """\
 The report shows:
@@ -22,13 +27,10 @@ lists are the output of `paraphrastic translate --outputs 8`, or Moses's lines o
 
 examples:
   paraphrastic compare -s baseline.txt new.txt -r reference.txt --output report
-  paraphrastic translate MODEL source.txt --outputs 8 --output nbest.tsv
   paraphrastic compare -s a.txt b.txt -r reference.txt --nbest nbest.tsv"""
 
 
 def configure(parser: Parser) -> None:
-    from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
-
     add_scorer_arguments(parser, systems=2)
     parser.option(
         "--nbest FILE", "n-best lists in which to count ties (default: between the two systems)"
@@ -43,12 +45,10 @@ def configure(parser: Parser) -> None:
 
 @holds_output("comparing")
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     nbest_file = [arguments.nbest] if arguments.nbest else []
     check_inputs(*arguments.systems, *arguments.references, *nbest_file)
     from pathlib import Path
 
-    from paraphrastic_hf.cli.simile import read_segments, scorer_and_systems
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.metrics.compare import compare, read_nbest
     from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison

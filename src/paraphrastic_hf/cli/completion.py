@@ -20,10 +20,6 @@ examples (paths that your shell reads):
 
 The script completes commands, options, choices, recipes and their keys, suites, corpora, packaged
 models and files. Write it again after each update of the package."""
-NO_PACKAGED_MODEL = (  # commands that take no packaged model
-    *("card", "predict", "perplexity"),
-    *("translate", "reconstruct", "transfer"),
-)
 Completion = dict[str, str | dict[str, str]]  # completion function of an argument, by shell
 
 
@@ -42,19 +38,15 @@ def run(arguments: argparse.Namespace) -> None:
     print(shtab.complete(parser, arguments.shell))
 
 
-def add_completions(parser: Parser, path: tuple[str, ...] = ()) -> None:
-    """Add completions for shtab to every argument, and the recipe keys as options.
-
-    `path` are the subcommands that lead to the parser, such as `data stats`.
-    """
+def add_completions(parser: Parser) -> None:
+    """Add completions for shtab to every argument, and the recipe keys as options."""
     kinds = parser.get_default("recipe_kinds")
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, inner in action.choices.items():
-                add_completions(inner, (*path, name))
+            for inner in action.choices.values():
+                add_completions(inner)
         elif not action.choices and action.nargs != 0:
-            names = recipes_of(kinds) if action.dest == "recipe" else names_for(action, path)
-            action.complete = names_or_files(names)  # type: ignore[attr-defined]
+            action.complete = names_or_files(names_for(action, kinds))  # type: ignore[attr-defined]
     if parser.get_default("takes_overrides"):
         for key, choices in recipe_keys(kinds).items():
             option = parser.add_argument(f"--{key}", choices=choices or None)
@@ -80,25 +72,20 @@ def names_or_files(names: Sequence[str]) -> Completion:
     }
 
 
-def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
+def names_for(action: argparse.Action, kinds: Sequence[str] | None) -> tuple[str, ...]:
     """Return the values of an argument that are known in advance."""
+    if action.dest == "recipe":
+        return recipes_of(kinds)
     if action.dest == "suite":
         return _suites()
     if action.dest == "name" and not action.option_strings:
         from paraphrastic_hf.corpora.sources import SOURCES
 
         return tuple(SOURCES)
-    is_model = action.dest in ("model", "models", "first", "second")
-    if is_model and not set(path) & set(NO_PACKAGED_MODEL):
-        from paraphrastic_hf.encoders.storage.locate import (
-            DEFAULT_PARAPHRASER,
-            DEFAULT_PARSER,
-            known_models,
-        )
+    if action.dest in ("model", "models", "first", "second"):
+        from paraphrastic_hf.encoders.storage.locate import known_models
 
-        own = {"parse": DEFAULT_PARSER, "paraphrase": DEFAULT_PARAPHRASER}
-        others = (name for name in known_models() if name not in own.values())
-        return next(((name,) for command, name in own.items() if command in path), tuple(others))
+        return tuple(known_models())
     return ()
 
 

@@ -12,12 +12,8 @@ from paraphrastic_hf.corpora.readers.words import BAD_ROWS
 EPILOG = """\
 examples:
   paraphrastic convert paragram-phrase-XXL.txt --output runs/paragram-phrase
-  paraphrastic convert glove.840B.300d.zip --output runs/glove --cased --bad-rows skip
   paraphrastic convert charagram_phrase.pickle --output runs/charagram \\
       --tokenizer charagram_phrase_features_234.txt
-  paraphrastic convert ngram-word-concat-40.pickle --output runs/paranmt --combine concatenate
-  paraphrastic convert bilstmavg-4096-40.pickle --output runs/blstm --kind bilstm-avg \\
-      --combine concatenate
   paraphrastic convert model.para.lc.100.pt --output runs/at-scale --tokenizer paranmt.model"""
 
 
@@ -69,18 +65,12 @@ def configure(parser: Parser) -> None:
 
 @holds_output("converting")
 def run(arguments: argparse.Namespace) -> None:
-    from pathlib import Path
-
-    from paraphrastic_hf.conversion.release import Choices, checked_form
+    from paraphrastic_hf.conversion.convert import convert
+    from paraphrastic_hf.conversion.release import Choices
 
     names = ("kind", "combine", "activation", "side", "spaced", "cased", "bad_rows")
     given = {name: getattr(arguments, name) for name in names}
     choices = Choices(vocabulary=arguments.tokenizer, **given)
-    checked_form(
-        Path(arguments.source), Path(arguments.output), choices, overwrite=arguments.overwrite
-    )
-    from paraphrastic_hf.conversion.convert import convert
-
     converted = convert(
         arguments.source,
         arguments.output,

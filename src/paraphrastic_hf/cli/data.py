@@ -19,42 +19,36 @@ Files are read from --data, or else from $PARAPHRASTIC_DATA. Without them they a
 cache ($PARAPHRASTIC_CACHE) and verified.
 
 """
-SUMMARIES = {
-    "list": "list the corpora with their row types and licenses",
-    "info": "describe a corpus: source, license, rows and options",
-    "build": "load a corpus into the datasets cache and count its rows",
-    "export": "write a corpus as parquet with a card, for plain datasets.load_dataset",
-    "stats": "count rows, lengths, repeats, scores and classes of a corpus",
-    "counts": "compare the rows of all corpora in a folder with the published counts",
-}
-EXAMPLES = {
-    "list": ("list", "list --json"),
-    "info": ("info sts", "info paranmt"),
-    "build": ("build sts --config sts14 --data DATA", "build sick --output sick"),
+ACTIONS = {  # summary and examples of each
+    "list": ("list the corpora with their row types and licenses", "list"),
+    "info": ("describe a corpus: source, license, rows and options", "info sts"),
+    "build": (
+        "load a corpus into the datasets cache and count its rows",
+        "build sts --config sts14 --data DATA",
+    ),
     "export": (
-        "export sts --data DATA --output sts-parquet",
+        "write a corpus as parquet with a card, for plain datasets.load_dataset",
         "export sick --output sick-parquet --push me/sick",
     ),
     "stats": (
-        "stats sick --json",
+        "count rows, lengths, repeats, scores and classes of a corpus, as JSON",
         "stats paranmt --data DATA/paranmt --set min_score=0.5 max_overlap=0.2",
     ),
-    "counts": ("counts", "counts --data DATA"),
+    "counts": (
+        "compare the rows of all corpora in a folder with the published counts",
+        "counts --data DATA",
+    ),
 }
 RESERVED = ("name", "config", "configs", "split", "data_dir", "output", "streaming", "progress")
 
 
 def configure(parser: Parser) -> None:
-    parser.epilog = LOOKUP + _shown(examples[0] for examples in EXAMPLES.values())
+    parser.epilog = LOOKUP + _shown(example for _, example in ACTIONS.values())
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for action, summary in SUMMARIES.items():
+    for action, (summary, example) in ACTIONS.items():
         sentence = f"{summary[0].upper()}{summary[1:]}."
         command = actions.add_parser(action, help=summary, description=sentence)
-        command.epilog = _shown(EXAMPLES[action])
-        if action in ("list", "stats"):
-            add_json_option(
-                command, "an array of corpora" if action == "list" else "an object of all splits"
-            )
+        command.epilog = _shown([example])
         if action == "counts":
             add_data_option(command, "or another folder that holds folders of corpora")
         elif action != "list":
@@ -62,14 +56,15 @@ def configure(parser: Parser) -> None:
         if action in ("build", "export", "stats"):
             _add_corpus_options(command, "all" if action == "export" else "the first")
             command.epilog = LOOKUP + command.epilog
-        if action == "build":
-            command.option(
-                "--output DIR", "folder for datasets.load_from_disk (default: the datasets cache)"
-            )
-        if action == "export":
-            command.option("--output DIR", "folder for parquet files and card", required=True)
-            command.option("--push ORG/NAME", "private dataset repository on the Hub to upload to")
-            command.flag("--public", "with --push: public repository, if the license allows it")
+    commands = actions.choices
+    add_json_option(commands["list"], "an array of corpora")
+    commands["build"].option(
+        "--output DIR", "folder for datasets.load_from_disk (default: the datasets cache)"
+    )
+    export = commands["export"]
+    export.option("--output DIR", "folder for parquet files and card", required=True)
+    export.option("--push ORG/NAME", "private dataset repository on the Hub to upload to")
+    export.flag("--public", "with --push: public repository, if the license allows it")
 
 
 def _add_corpus_options(parser: Parser, default: str) -> None:
@@ -92,14 +87,8 @@ def _shown(examples: Iterable[str]) -> str:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    {
-        "list": _list,
-        "info": _info,
-        "build": _build,
-        "export": _export,
-        "stats": _stats,
-        "counts": _counts,
-    }[arguments.action](arguments)
+    actions = (_list, _info, _build, _export, _stats, _counts)
+    dict(zip(ACTIONS, actions, strict=True))[arguments.action](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -113,21 +102,14 @@ def _list(arguments: argparse.Namespace) -> None:
         ]
         dump_json(values, sys.stdout)
         return
-    rows = [
-        (
-            s.name,
-            s.row_type,
-            str(len(s.configs) or "any"),
-            "by hand" if not s.files else "",
-            s.license,
-        )
-        for s in SOURCES.values()
-    ]
-    head = ("corpus", "rows are", "configs", "download", "license")
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
-    for row in [head, *rows]:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        print("  ".join(cells) + "  " + row[4])
+    rows = [("corpus", "rows are", "configs", "download", "license")]
+    for s in SOURCES.values():
+        download = "" if s.files else "by hand"
+        rows.append((s.name, s.row_type, str(len(s.configs) or "any"), download, s.license))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
 
 
 def _info(arguments: argparse.Namespace) -> None:
@@ -154,16 +136,9 @@ def _info(arguments: argparse.Namespace) -> None:
     known = checksums().get(source.name, {})
     if known:
         total = sum(size for _, size in known.values())
-        members = sum("!" in place for place in known)
-        what = counted(len(known) - members, "file") if len(known) > members else ""
-        what += " and " if what and members else ""
-        what += f"the members of {counted(members, 'archive')}" if members else ""
-        print(f"{'checked:':<10}{what} by SHA-256, {total:,} bytes in all")
-    remotes = {r.path: r for config in source.configs for r in source.remotes(config)}
-    unverified = sum(not remote.is_known for remote in remotes.values())
-    if unverified or (source.files and not source.configs):
-        number = f"{unverified:,} of {counted(len(remotes), 'file')}" if remotes else "its files"
-        print(f"{'':<10}unverified: {number}; the SHA-256 is recorded at the first download")
+        print(f"{'checked:':<10}{counted(len(known), 'file')} by SHA-256, {total:,} bytes in all")
+    if any(not remote.is_known for config in source.configs for remote in source.remotes(config)):
+        print(f"{'':<10}unverified files: the SHA-256 is recorded at the first download")
     for field in dataclasses.fields(builder_class(source).BUILDER_CONFIG_CLASS):
         if field.name not in STOCK_FIELDS:
             print(f"{'option:':<10}{field.name} ({field.type}; default {field.default})")
@@ -232,15 +207,11 @@ def _stats(arguments: argparse.Namespace) -> None:
     splits = load_dataset(
         arguments.name, config, data_dir=arguments.data, streaming=True, **_options(arguments)
     )
-    found: dict[str, Any] = {}
+    found = {}
     for split, rows in splits.items():
         bar = tqdm(rows, desc=str(split), unit=" rows", leave=False, disable=None)
         found[str(split)] = describe(bar, rows.features)
-        if not arguments.json:
-            print(f"{arguments.name} {config} {split}")
-            dump_json(found[str(split)], sys.stdout)
-    if arguments.json:
-        dump_json({"corpus": arguments.name, "config": config, "splits": found}, sys.stdout)
+    dump_json({"corpus": arguments.name, "config": config, "splits": found}, sys.stdout)
 
 
 def _counts(arguments: argparse.Namespace) -> None:

@@ -19,7 +19,6 @@ from paraphrastic_hf.cli.shared.lines import (
 )
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.arrow import ARROW_FILES
 from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
@@ -31,8 +30,6 @@ UNKNOWN = "unknown to the model, and encoded as zeros"
 EPILOG = """\
 examples:
   paraphrastic encode english lines.txt --output vectors.npy
-  paraphrastic encode runs/sp lines.txt.xz --output vectors/
-  paraphrastic encode english table.csv --column question --output vectors.npy
   paraphrastic encode english docs.parquet --column text --output vectors.parquet
   echo 'a cat sleeps' | paraphrastic encode english -"""
 
@@ -54,22 +51,13 @@ def configure(parser: Parser) -> None:
         "unreadable row counts as empty text",
     )
     parser.flag("--normalize-embeddings", "scale the vectors to unit length")
-    parser.option(
-        "--threads N", "threads, at least 1 (default: one per core)", default=-1, type=_threads
-    )
+    parser.option("--threads", "threads (default: one per core)", least=1)
     add_bad_lines(parser)
     parser.flag("--quiet", "show no progress bar")
     add_encoder_options(parser)
 
 
-def _threads(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return int(text)
-
-
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     check_inputs(arguments.texts, tables=arguments.column is not None)
     if arguments.column is not None and arguments.texts == "-":
         raise DataError("--column needs a file, got - (standard input)")
@@ -81,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     writer = _writer(arguments.output)
     if not arguments.output.endswith("/"):
         check_output(arguments.output, is_folder=arguments.output.endswith(".lance"))
-    encoder = named_encoder(arguments, num_threads=arguments.threads)
+    encoder = named_encoder(arguments, num_threads=arguments.threads or -1)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
     remarks = Remarks(shown_input(arguments.texts))
     count, dimension = 0, 0
@@ -109,8 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
             is_ours = isinstance(encoder, SentenceEncoder)  # dimension known without a text
             write([], encoder.encode([]) if is_ours else np.empty((0, 0)))
     if count and arguments.output != "-":
-        rows = f"{counted(count, 'vector')} of {counted(dimension, 'number')}"
-        print(f"{arguments.output}: {rows}. Read with {_reader(arguments.output)}")
+        print(f"{arguments.output}: {counted(count, 'vector')} of {counted(dimension, 'number')}")
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
@@ -129,18 +116,6 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
     raise DataError(
         f"--output must end in {', '.join(FILES)} or / (a folder of parquet files), got {output}. "
         f"Write {output}.npy or {output}/"
-    )
-
-
-def _reader(output: str) -> str:
-    if output.endswith(".npy"):
-        return f"numpy.load({output!r})"
-    if output.endswith("/"):
-        return f"datasets.load_dataset('parquet', data_dir={output!r})"
-    if output.endswith(".lance"):
-        return f"lance.dataset({output!r})"
-    return (
-        f"pyarrow.{'parquet' if output.endswith('.parquet') else 'feather'}.read_table({output!r})"
     )
 
 

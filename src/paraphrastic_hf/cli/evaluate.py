@@ -20,7 +20,6 @@ from paraphrastic_hf.cli.shared.options import (
     smaller,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, MissingExtraError, RecipeError, counted
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ depend on the third column. Each has a 95 % bootstrap interval.
 
 examples:
   paraphrastic evaluate english --pairs mine.tsv
-  paraphrastic evaluate english --pairs mine.csv --columns question answer
-  paraphrastic evaluate english --data DATA
   paraphrastic evaluate runs/sp --suite all --data DATA --output runs/sp/evaluation
   paraphrastic evaluate english --dimension 80 --precision int4 --data DATA"""
 
@@ -62,8 +59,8 @@ def configure(parser: Parser) -> None:
     add_json_option(parser, "an object per suite with headline, rows and settings")
     parser.flag("--quiet", "show no progress bar")
     add_smaller_options(parser)
-    parser.late_epilog = _epilog
     add_encoder_options(parser)
+    parser.epilog = f"suites:\n{_suites()}\n\n{EPILOG}"
 
 
 def add_test_options(parser: Parser, suites: str) -> None:
@@ -96,19 +93,16 @@ def chosen_tests(arguments: argparse.Namespace) -> tuple[list[str], str, OwnPair
     return suites, evaluation_folder(arguments.data) if suites else "", own
 
 
-def _epilog() -> str:
+def _suites() -> str:
     try:
         from paraphrastic_hf.evaluation.registry import SUITES
-
-        suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
     except MissingExtraError as error:
-        suites = f"  {error}"
-    return f"suites:\n{suites}\n\n{EPILOG}"
+        return f"  {error}"
+    return "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
 
 
 @holds_output("evaluating")
 def run(arguments: argparse.Namespace) -> int:
-    check_model_name(arguments.model)
     asked, data_dir, own = chosen_tests(arguments)
     from paraphrastic_hf.evaluation.own import evaluate_own
     from paraphrastic_hf.evaluation.report import refuse_other_results

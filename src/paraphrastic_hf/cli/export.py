@@ -10,7 +10,6 @@ from paraphrastic_hf.cli.shared.options import MODEL, add_dimension_option, smal
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.export import FORMATS, export
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
 EPILOG = """\
@@ -40,7 +39,6 @@ def configure(parser: Parser) -> None:
 
 @holds_output("exporting")
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     output = Path(arguments.output)
     if output.is_dir() and any(output.iterdir()):
         raise DataError(f"{output} is not empty. Choose a new folder")

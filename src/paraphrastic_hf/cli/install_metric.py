@@ -12,22 +12,16 @@ the printed path. Offline, set HF_EVALUATE_OFFLINE=1. Otherwise `evaluate` asks 
 Repeat the command after each update of the package.
 
 examples:
-  paraphrastic install-metric
-  paraphrastic install-metric --space simile-space    # files of a Hub Space, to upload"""
+  paraphrastic install-metric"""
 
 
 def configure(parser: Parser) -> None:
     parser.option("--cache DIR", "cache of evaluate's modules (default: $HF_MODULES_CACHE)")
-    parser.option("--space DIR", "write a Hub Space of the metric here, instead of installing it")
 
 
 def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.extras import require
-    from paraphrastic_hf.metrics.install import export_space, install_metric
+    from paraphrastic_hf.metrics.install import install_metric
 
-    if arguments.space:
-        for path in export_space(arguments.space):
-            print(path)
-    else:
-        require("metric", "evaluate", what="the metric")
-        print(install_metric(arguments.cache))
+    require("metric", "evaluate", what="the metric")
+    print(install_metric(arguments.cache))

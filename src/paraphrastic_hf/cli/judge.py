@@ -6,7 +6,14 @@ import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, dump_json, open_output
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
+from paraphrastic_hf.cli.simile import (
+    add_resampling_arguments,
+    add_scorer_arguments,
+    read_segments,
+    scorer_and_systems,
+)
+from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.errors import DataError
 
 EPILOG = """\
 The report has one line per system:
@@ -20,14 +27,11 @@ Use as --judge an encoder that no system was trained on: it shows whether a gain
 metric that was optimized. `paraphrastic compare` shows single segments of two systems.
 
 examples:
-  paraphrastic judge -s mle.txt bleu.txt simile.txt -r reference.txt
   paraphrastic judge -s mle.txt simile.txt -r reference.txt --frequencies train.en \\
       --tagger runs/tagging --judge sentence-transformers/all-MiniLM-L6-v2 --output report.md"""
 
 
 def configure(parser: Parser) -> None:
-    from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
-
     add_scorer_arguments(parser)
     parser.option(
         "--frequencies FILE",
@@ -52,28 +56,23 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    for name in (arguments.model, *arguments.judge):
+    for name in arguments.judge:
         check_model_name(name)
-    if arguments.tagger:
-        check_model_kind(arguments.tagger, "Tagger")
     counted_file = [arguments.frequencies] if arguments.frequencies else []
     check_inputs(*arguments.systems, *arguments.references, *counted_file)
     check_output(arguments.output)
-
-    from paraphrastic_hf.cli.simile import read_segments, scorer_and_systems
-    from paraphrastic_hf.errors import DataError
-    from paraphrastic_hf.evaluation.generation import generation_markdown, judge
-
     if len(arguments.references) > 1:
         raise DataError(
             "judge takes one file of references. For several, use `paraphrastic simile`"
         )
-    scorer, references, systems = scorer_and_systems(arguments)
+    from paraphrastic_hf.evaluation.generation import generation_markdown, judge
+
     tag = None
     if arguments.tagger:
         from paraphrastic_hf.predictors.tagger import Tagger
 
         tag = Tagger.from_pretrained(arguments.tagger).tag
+    scorer, references, systems = scorer_and_systems(arguments)
     report = judge(
         systems,
         references,

@@ -5,145 +5,63 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 import sys
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import paraphrastic_hf
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.errors import Interrupted, ParaphrasticError, disk_error
+from paraphrastic_hf.errors import DataError, Interrupted, ParaphrasticError, disk_error
 from paraphrastic_hf.extras import missing_extra
 
-GROUPS = {  # commands by purpose, with a few words for the list and a sentence for their own help
+GROUPS = {  # commands by purpose
     "use": {
-        "encode": ("embeddings of lines of text", "Write the embedding of each line of a file."),
-        "score": ("cosine of each text pair", "Write the cosine similarity of each text pair."),
-        "neighbors": (
-            "nearest lines of a corpus",
-            "Print the lines of a corpus that are nearest to a query, by cosine.",
-        ),
-        "predict": (
-            "labels or scores of texts",
-            "Write the label or score that a supervised model gives each text or text pair.",
-        ),
-        "parse": (
-            "constituency trees of lines",
-            "Write the constituency tree of each sentence or sentence pair.",
-        ),
-        "perplexity": (
-            "perplexity of each line",
-            "Write the perplexity of each line under a language model.",
-        ),
-        "serve": (
-            "HTTP server of embeddings",
-            "Serve embeddings over HTTP to clients of OpenAI, Cohere and Jina.",
-        ),
+        "encode": "Write the embedding of each line of a file.",
+        "score": "Write the cosine similarity of each text pair.",
+        "neighbors": "Print the lines of a corpus that are nearest to a query, by cosine.",
+        "predict": "Write the label or score that a supervised model gives each text.",
+        "parse": "Write the constituency tree of each sentence or sentence pair.",
+        "perplexity": "Write the perplexity of each line under a language model.",
+        "serve": "Serve embeddings over HTTP to clients of OpenAI, Cohere and Jina.",
     },
     "train": {
-        "train": (
-            "train a model by a recipe",
-            "Train a sentence encoder, classifier, tagger, parser, language model, translator or "
-            "generator\nfrom a recipe.",
-        ),
-        "tune": (
-            "search hyperparameters",
-            "Search the values of recipe keys that score best on the development set.",
-        ),
-        "pack": (
-            "fewer bytes or dimensions",
-            "Write a smaller copy of an averaging model: fewer bytes or fewer dimensions.",
-        ),
-        "export": (
-            "formats of other libraries",
-            "Write an encoder in the format of sentence-transformers, model2vec or ONNX.",
-        ),
-        "convert": (
-            "import released models",
-            "Convert released word vectors or checkpoints of the papers to a model directory.",
-        ),
+        "train": "Train an encoder, classifier, parser, translator or generator by a recipe.",
+        "tune": "Search the values of recipe keys that score best on the development set.",
+        "pack": "Write a smaller copy of an averaging model: fewer bytes or dimensions.",
+        "export": "Write an encoder for sentence-transformers, model2vec or ONNX.",
+        "convert": "Convert released word vectors or checkpoints to a model directory.",
     },
     "evaluate": {
-        "evaluate": (
-            "run evaluation suites",
-            "Score a model on evaluation suites or on your own pairs, beside the papers' results.",
-        ),
-        "significance": (
-            "p-values of two models",
-            "Test whether two models differ significantly, dataset by dataset.",
-        ),
-        "report": (
-            "several evaluations on a page",
-            "Combine the evaluations of several models into one page.",
-        ),
-        "analyze": (
-            "analyses of the papers",
-            "Run an analysis of the papers on a model, its training data or its training runs.",
-        ),
-        "simile": (
-            "score translations by meaning",
-            "Score translations with SimiLE and SIM, with confidence intervals and p-values.",
-        ),
-        "compare": (
-            "SIM and BLEU of two systems",
-            "Compare two translation systems: where SIM and BLEU agree and where they do not.",
-        ),
-        "judge": (
-            "many metrics of MT systems",
-            "Score translation systems with BLEU, chrF, SIM, SimiLE and the F1 of words.",
-        ),
-        "attack": (
-            "robustness of a classifier",
-            "Test whether paraphrases of its inputs change the labels of a text classifier.",
-        ),
+        "evaluate": "Score a model on evaluation suites or on your own pairs.",
+        "significance": "Test whether two models differ significantly, dataset by dataset.",
+        "report": "Combine the evaluations of several models into one page.",
+        "analyze": "Run an analysis of the papers on a model, its training data or its runs.",
+        "simile": "Score translations with SimiLE and SIM, with intervals and p-values.",
+        "compare": "Compare two translation systems: where SIM and BLEU agree or differ.",
+        "judge": "Score translation systems with BLEU, chrF, SIM, SimiLE and F1 of words.",
+        "attack": "Test whether paraphrases change the labels of a text classifier.",
     },
     "translate": {
-        "translate": (
-            "translate lines",
-            "Translate each line with an encoder-decoder or a generative model.",
-        ),
-        "paraphrase": ("paraphrase lines", "Paraphrase each line, with or without a given syntax."),
-        "reconstruct": (
-            "decode lines from latents",
-            "Encode each line to its latent variables and decode it from them.",
-        ),
-        "transfer": (
-            "combine meaning and style",
-            "Write the meaning of one sentence in the style of another.",
-        ),
+        "translate": "Translate each line with an encoder-decoder or a generative model.",
+        "paraphrase": "Paraphrase each line, with or without a given syntax.",
+        "reconstruct": "Encode each line to its latent variables and decode it from them.",
+        "transfer": "Write the meaning of one sentence in the style of another.",
     },
     "data": {
-        "data": ("corpora of the papers", "List, load, export and describe the papers' corpora."),
-        "corpus": (
-            "build a paraphrase corpus",
-            "Build, describe and split corpora of paraphrases, and mine bitext on a cluster.",
-        ),
-        "mine": (
-            "find parallel sentences",
-            "Find the sentences of two files that are translations or paraphrases.",
-        ),
-        "align": (
-            "align two documents",
-            "Align the sentences of a document with those of its translation, in order.",
-        ),
+        "data": "List, load, export and describe the papers' corpora.",
+        "corpus": "Build, describe and split corpora of paraphrases, and mine on a cluster.",
+        "mine": "Find the sentences of two files that are translations or paraphrases.",
+        "align": "Align the sentences of a document with those of its translation.",
     },
     "publish": {
-        "publish": (
-            "upload to the Hub",
-            "Upload a model, dataset, metric or Space to the Hugging Face Hub, with its card.",
-        ),
-        "card": ("write a model card", "Write the model card of a trained model."),
-        "install-metric": (
-            "the metric, offline",
-            'Install the metric so that evaluate.load("simile") works offline.',
-        ),
-        "completion": (
-            "shell completion",
-            "Print a script that completes commands and options in bash, zsh or fish.",
-        ),
+        "publish": "Upload a model, dataset, metric or Space to the Hub, with its card.",
+        "card": "Write the model card of a trained model.",
+        "install-metric": 'Install the metric so that evaluate.load("simile") works offline.',
+        "completion": "Print a script of completions for bash, zsh or fish.",
     },
 }
-COMMANDS = {name: texts[1] for group in GROUPS.values() for name, texts in group.items()}
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 EXAMPLES = """\
 examples:
   paraphrastic encode english lines.txt --output vectors.npy
@@ -151,9 +69,7 @@ examples:
   paraphrastic evaluate runs/mine --pairs scored.tsv
 
 paraphrastic COMMAND --help explains a command. paraphrastic --version prints the version."""
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 HUB_BARS = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS")
-BAR = re.compile(r"\r|(?:\n|\x1b\[A)+\Z|")  # how tqdm begins a bar, and moves between bars
 
 
 class _MainParser(Parser):
@@ -164,10 +80,8 @@ class _MainParser(Parser):
 
 def _command_lines() -> Iterator[str]:
     for group, commands in GROUPS.items():
-        cells = [f"{name:15}{short}" for name, (short, _) in commands.items()]
-        for row, first in enumerate(cells[::2]):
-            second = cells[2 * row + 1] if 2 * row + 1 < len(cells) else ""
-            yield f"{'' if row else group:10}{first:46}{second}".rstrip()
+        for row, (name, summary) in enumerate(commands.items()):
+            yield f"{'' if row else group:10}{name:15}{summary}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -184,10 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if rest and not getattr(known, "takes_overrides", False):
             parser.error(f"unrecognized arguments: {' '.join(rest)}")
         known.overrides = rest
-        if os.path.isfile(str(getattr(known, "output", ""))):
-            from paraphrastic_hf.cli.shared.lines import refuse_overwriting  # slow to import
-
-            refuse_overwriting(vars(known))
+        _refuse_overwriting(vars(known))
         status = int(known.run(known) or 0)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -232,35 +143,29 @@ def build_parser(commands: Collection[str | None]) -> Parser:
     return parser
 
 
-class _Terminal(io.TextIOWrapper):
-    """Terminal stream that prints control characters as escapes such as `\\x1b`."""
-
-    def write(self, text: str) -> int:
-        start = BAR.match(text)[0] if self is sys.stderr else ""  # type: ignore[index]
-        shown = CONTROLS.sub(lambda found: repr(found.group())[1:-1], text.removeprefix(start))
-        super().write(start + shown)
-        return len(text)
-
-
 def _prepare_streams() -> None:
-    """Make output UTF-8 in any locale, and control characters visible in a terminal.
+    """Make output UTF-8 in any locale.
 
     Without a terminal, hide the progress bars of transformers, datasets and downloads.
     """
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if not isinstance(stream, io.TextIOWrapper):
-            continue
-        stream.reconfigure(encoding="utf-8", errors=stream.errors)
-        if stream.isatty() and not isinstance(stream, _Terminal):
-            os.environ.setdefault("NO_COLOR", "1")  # colors are control characters, too
-            terminal = _Terminal(
-                stream.buffer, encoding="utf-8", errors=stream.errors, line_buffering=True
-            )
-            setattr(sys, name, terminal)
-        elif name == "stderr" and not stream.isatty():
-            for variable in HUB_BARS:
-                os.environ.setdefault(variable, "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
+    if sys.stderr is not None and not sys.stderr.isatty():
+        for variable in HUB_BARS:
+            os.environ.setdefault(variable, "1")
+
+
+def _refuse_overwriting(options: Mapping[str, Any]) -> None:
+    """Raise an error if `--output` is a file that another option names."""
+    output = options.get("output")
+    if not isinstance(output, str) or not os.path.isfile(output):
+        return
+    others = [value for name, value in options.items() if name != "output"]
+    for value in others:
+        for given in value if isinstance(value, list) else [value]:
+            if isinstance(given, str) and os.path.exists(given) and os.path.samefile(given, output):
+                raise DataError(f"{output} is both input and output. Choose another --output")
 
 
 def _drop_output() -> None:
@@ -282,16 +187,7 @@ def _describe_os_error(error: OSError, output: str | None) -> str:
     printed = os.path.realpath("/dev/stdout")
     printed = printed if os.path.exists(printed) else os.curdir  # a pipe has no path
     place = error.filename or (printed if output is None or output == "-" else output)
-    full = disk_error(error, place)
-    if full is not None:
-        return str(full)
-    is_no_folder = isinstance(error, (FileExistsError, NotADirectoryError))
-    if is_no_folder and output and os.path.isfile(output):
-        return f"{output} is a file. Name a folder to write to"
-    cache = os.path.join(os.path.expanduser("~"), ".cache")
-    if error.filename in (cache, os.path.join(cache, "huggingface")):
-        return f"{error}: cannot create the cache. Set HF_HOME to another folder"
-    return str(error)
+    return str(disk_error(error, place) or error)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ from paraphrastic_hf.cli.shared.options import (
     shows_progress,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
@@ -62,7 +61,6 @@ resumes an interrupted run, and another --score, --candidates or --threshold tak
 
 examples:
   paraphrastic mine multilingual fr.txt en.txt --output pairs.tsv --threshold 1.25
-  paraphrastic mine runs/sp fr.txt.xz en.txt.xz --output pairs.parquet --work work
   paraphrastic mine english en.txt en.txt --exclude-identical --score cosine"""
 
 
@@ -85,7 +83,7 @@ def configure(parser: Parser) -> None:
         default="exact",
         choices=INDICES,
     )
-    parser.option("--probes", "cells that faiss-ivf searches per line, at least 1", default=32)
+    parser.option("--probes", "cells that faiss-ivf searches per line", default=32, least=1)
     parser.option(
         "--memory MB",
         "MB for vectors, besides model and 200 bytes per line",
@@ -110,7 +108,7 @@ def add_pair_options(parser: Parser) -> None:
         choices=SCORES,
     )
     parser.option(
-        "--neighbors", "nearest neighbors that --score averages, 1 or more", default=4, dest="k"
+        "--neighbors", "nearest neighbors that --score averages", default=4, least=1, dest="k"
     )
     parser.option(
         "--threshold",
@@ -138,8 +136,6 @@ def add_pair_options(parser: Parser) -> None:
 
 
 def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    if arguments.k < 1:
-        raise DataError(f"--neighbors must be at least 1, got {arguments.k}")
     if arguments.threshold is not None and math.isnan(arguments.threshold):
         raise DataError("--threshold must be a number, got nan")
     return {
@@ -152,7 +148,6 @@ def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.io.files import output_file

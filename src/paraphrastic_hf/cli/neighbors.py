@@ -13,7 +13,6 @@ import numpy as np
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, add_json_option, check_inputs, dump_json
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts
 from paraphrastic_hf.io.files import one_line, tsv_line
@@ -23,8 +22,7 @@ Prints each query, then its nearest lines as cosine (-1 to 1), line number and t
 Blank lines are skipped. A query without a token that the model knows has no neighbors.
 
 examples:
-  paraphrastic neighbors english corpus.txt --query 'how do I get home?' --neighbors 3
-  paraphrastic neighbors runs/sp corpus.txt.xz --query - < questions.txt"""
+  paraphrastic neighbors english corpus.txt --query 'how do I get home?' --neighbors 3"""
 
 
 def configure(parser: Parser) -> None:
@@ -36,20 +34,17 @@ def configure(parser: Parser) -> None:
         nargs="+",
         required=True,
     )
-    parser.option("--neighbors", "neighbors printed per query, at least 1", default=5)
+    parser.option("--neighbors", "neighbors printed per query", default=5, least=1)
     add_json_option(parser, "an object per query: query, neighbors with cosine, line and text")
     add_bad_lines(parser)
     add_encoder_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     check_inputs(arguments.corpus)
 
     from paraphrastic_hf.mining.search import nearest_texts
 
-    if arguments.neighbors < 1:
-        raise DataError(f"--neighbors must be at least 1, got {arguments.neighbors}")
     queries = arguments.query
     if len(queries) > 1 and "-" in queries:
         raise DataError("--query - reads queries from standard input. Pass it alone")

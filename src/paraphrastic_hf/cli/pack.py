@@ -9,7 +9,7 @@ from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.options import MODEL, add_dimension_option, smaller
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
-from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.encoders.storage.locate import holds_model
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io.files import WEIGHTS
 
@@ -26,9 +26,7 @@ model of its semantic variable.
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:
-  paraphrastic pack english --dimension 128 --output runs/small    # a table of 4 MB
-  paraphrastic pack runs/mine --precision int8 --output runs/mine-int8
-  paraphrastic evaluate runs/small --data DATA"""
+  paraphrastic pack english --dimension 128 --output runs/small    # a table of 4 MB"""
 
 
 def configure(parser: Parser) -> None:
@@ -47,16 +45,14 @@ def configure(parser: Parser) -> None:
 
 @holds_output("packing")
 def run(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.encoders.storage.locate import holds_model
-
-    check_model_name(arguments.model)
     output, precision = Path(arguments.output), arguments.precision
-    if any((output / name).exists() for name in RUN_FILES):
-        raise DataError(f"{output} contains a training run. Choose another --output")
-    if holds_model(output) and not arguments.overwrite:
-        raise DataError(f"{output} contains a model. Choose another --output or pass --overwrite")
-    if output.is_dir() and any(output.iterdir()) and not holds_model(output):
-        raise DataError(f"{output} contains other files. Choose another --output")
+    is_run = any((output / name).exists() for name in RUN_FILES)
+    is_replaced = arguments.overwrite and holds_model(output) and not is_run
+    if output.is_dir() and any(output.iterdir()) and not is_replaced:
+        raise DataError(
+            f"{output} is not empty. Choose another --output. --overwrite replaces a model, but no "
+            "training run"
+        )
     encoder = _average(arguments.model)
     if precision == "float16":  # exists only in files, not in memory
         arguments.precision = None

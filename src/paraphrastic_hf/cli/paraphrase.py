@@ -6,20 +6,14 @@ import argparse
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import islice
-from pathlib import Path
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, open_output, tell_if_empty
 from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
-from paraphrastic_hf.encoders.storage.locate import (
-    DEFAULT_PARAPHRASER,
-    as_directory,
-    check_model_kind,
-    check_model_name,
-)
+from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARAPHRASER, check_model_kind
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
 from paraphrastic_hf.io.blocks import read_blocks
@@ -46,9 +40,6 @@ examples:
   paraphrastic paraphrase lines.txt --template "(ROOT (S (PP) (,) (NP) (VP) (.)))"
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
       --parser runs/parser --template "(ROOT (S (NP) (VP) (.)))" --output paraphrases.tsv
-  paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator --trees trees.txt \\
-      --templates top20
-  paraphrastic paraphrase runs/scpn lines.txt --template-file parses.txt   # whole parses
   paraphrastic paraphrase runs/paraphraser lines.txt --canonical"""
 
 
@@ -76,7 +67,7 @@ def configure(parser: Parser) -> None:
         "--best N",
         "write the N best paraphrases of each line that the filter kept, ranked by cosine and "
         f"log-probability (default: {BEST} without templates, else all in the order of templates)",
-        type=int,
+        least=1,
     )
     parser.flag("--canonical", "rewrite each line without a template (thesis, 4.6)")
     parser.option("--generator MODEL", "parse generator, which expands templates to full parses")
@@ -105,99 +96,66 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.file is None:
         raise DataError("Pass a file with one sentence per line, or -")
     arguments.model = arguments.model or DEFAULT_PARAPHRASER
-    config = check_model_kind(arguments.model, "SyntacticParaphraser")
+    check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
         raise DataError("--trees and --parser cannot be used together. Leave one out")
-    given = [arguments.trees, arguments.template_file]
-    check_inputs(arguments.file, *(path for path in given if path))
+    check_inputs(arguments.file, *filter(None, (arguments.trees, arguments.template_file)))
     is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
     if is_steered and arguments.canonical:
         raise DataError("Templates and --canonical cannot be used together. Leave one out")
-    if arguments.canonical:
-        _refuse_beside_canonical(arguments)
-    elif not is_steered:
+    if not is_steered and not arguments.canonical:
         arguments.templates = f"top{FREQUENT}"
         arguments.best = BEST if arguments.best is None else arguments.best
-    if arguments.best is not None and arguments.best < 1:
-        raise DataError(f"--best must be at least 1, got {arguments.best}")
-    for name, lowest in (("overlap", 0), ("similarity", -1)):
-        bound = getattr(arguments, f"min_{name}")
-        if bound is not None and not lowest <= bound <= 1:
-            raise DataError(f"--min-{name} must be from {lowest} to 1, got {bound}")
-    if arguments.encoder == "none" and arguments.min_similarity is not None:
-        raise DataError("--min-similarity cannot be used with --encoder none. Leave one out")
     check_output(arguments.output)
     how = writing_of(arguments)
-    for text in arguments.template:
-        checked_tree(text)
-    templates = _known_templates(arguments, config)
     paraphraser = load_paraphraser(arguments)
-    if templates is None:
-        templates = templates_of(arguments, paraphraser.templates)
+    templates = templates_of(arguments, paraphraser.templates)
     paraphraser.check_templates(templates)
     from tqdm.auto import tqdm
 
-    least = arguments.min_similarity
-    if least is None and paraphraser.encoder is not None:
-        least = MIN_SIMILARITY
-    trees = _trees(arguments)
-    blocks = read_blocks(
-        arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
-    )
-    number = without = 0  # lines, and lines without a tree
-    bar = tqdm(unit=" lines", disable=arguments.quiet or None)
-    with open_output(arguments.output) as output, bar:
+    filters = {
+        "min_overlap": arguments.min_overlap,
+        "min_similarity": arguments.min_similarity,
+    }
+    if filters["min_similarity"] is None and paraphraser.encoder is not None:
+        filters["min_similarity"] = MIN_SIMILARITY
+
+    def rows(block: list[str], before: int, parses: list[Tree | None] | None) -> Iterator[str]:
+        writing = how.after(before)
+        if arguments.canonical:
+            for text in paraphraser.canonicalise(block, writing=writing):
+                yield one_line(text) + "\n"
+            return
+        options: dict[str, Any] = {"parses": parses, "writing": writing, **filters}
+        if arguments.best is None:
+            found = paraphraser.paraphrase(block, templates, **options)
+        else:
+            asked = templates if is_steered or arguments.draw else None
+            found = paraphraser.best(block, arguments.best, asked, **options)
+        for number, each in enumerate(found, before + 1):
+            yield from (row(number, one) for one in each if one.is_kept or not arguments.kept)
+
+    trees = _trees(arguments.trees) if arguments.trees else None
+    number = 0
+    with (
+        open_output(arguments.output) as output,
+        tqdm(unit=" lines", disable=arguments.quiet or None) as bar,
+    ):
         if not arguments.canonical:
             output.write(COLUMNS + "\n")
-        for block in blocks:
+        for block in read_blocks(
+            arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
+        ):
             parses = None if trees is None else list(islice(trees, len(block)))
             if parses is not None and len(parses) < len(block):
-                raise DataError(
-                    f"{arguments.trees} ends before line {number + len(parses) + 1} of "
-                    f"{arguments.file}"
-                )
-            if arguments.canonical:
-                for text in paraphraser.canonicalise(block, writing=how.after(number)):
-                    output.write(one_line(text) + "\n")
-            else:
-                options = {
-                    "parses": parses,
-                    "writing": how.after(number),
-                    "min_overlap": arguments.min_overlap,
-                    "min_similarity": least,
-                }
-                if arguments.best is None:
-                    found = paraphraser.paraphrase(block, templates, **options)
-                else:
-                    asked = templates if is_steered or arguments.draw else None
-                    found = paraphraser.best(block, arguments.best, asked, **options)
-                for place, each in enumerate(found, number + 1):
-                    for one in each:
-                        if one.is_kept or not arguments.kept:
-                            output.write(row(place, one))
-            number += len(block)
-            without += (parses or []).count(None)
+                raise DataError(f"{arguments.trees} has fewer lines than {arguments.file}")
+            output.writelines(rows(block, number, parses))
             output.flush()
+            number += len(block)
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
-            raise DataError(f"{arguments.trees} continues after line {number} of {arguments.file}")
-        if without and without == number:
-            raise DataError(f"{arguments.trees} has no tree. Write it with `paraphrastic parse`")
+            raise DataError(f"{arguments.trees} has more lines than {arguments.file}")
     tell_if_empty(arguments.file, number, "paraphrase")
-
-
-def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
-    defaults = {"outputs": 1, "kept": False, "min_overlap": MIN_OVERLAP}
-    named = ("outputs", "kept", "best", "draw", "generator", "parser", "trees", "min_overlap")
-    given = [
-        f"--{name}".replace("_", "-")
-        for name in (*named, "min_similarity")
-        if getattr(arguments, name) != defaults.get(name)
-    ]
-    if given:
-        raise DataError(
-            f"--canonical has one output per line and no filter. Omit {' and '.join(given)}"
-        )
 
 
 def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
@@ -210,44 +168,6 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
     return SyntacticParaphraser.from_pretrained(
         arguments.model, generator=arguments.generator, parser=arguments.parser, encoder=encoder
     )
-
-
-def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -> list[str] | None:
-    """Return the checked templates, or None if the check needs a model that must be downloaded."""
-    from paraphrastic_hf.generation.templates import (
-        NONE,
-        SENTENCE,
-        check_roles,
-        check_templates,
-        load_templates,
-    )
-
-    filler = None
-    if arguments.generator:
-        filler = check_model_kind(arguments.generator, "SyntacticParaphraser")
-    if arguments.parser:
-        check_model_kind(arguments.parser, "SentenceParser")
-    if arguments.encoder != "none" and not arguments.canonical:
-        check_model_name(arguments.encoder)
-    if not config or filler == {}:
-        return None
-    check_roles(
-        config.get("writes", SENTENCE), None if filler is None else filler.get("writes", SENTENCE)
-    )
-    reads = config.get("template", NONE)
-    needed = bool(arguments.templates) and reads != NONE
-    counts = (
-        load_templates(Path(as_directory(arguments.generator or arguments.model))) if needed else {}
-    )
-    templates = templates_of(arguments, counts)
-    if templates or config.get("model_type") != "paraphrastic-ssru":  # which needs no template
-        check_templates(
-            templates,
-            reads,
-            has_generator=filler is not None,
-            has_parses=bool(arguments.parser or arguments.trees),
-        )
-    return templates
 
 
 def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> list[str]:
@@ -272,23 +192,15 @@ def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> li
     return found
 
 
-def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
-    if not arguments.trees:
-        return None
-
-    def read() -> Iterator[Tree | None]:
-        number = 0
-        for block in read_blocks(arguments.trees):
-            for line in block:
-                number += 1
-                try:
-                    yield checked_tree(line)
-                except DataError as error:
-                    place = f"{arguments.trees}:{number}"
-                    print(f"paraphrastic paraphrase: {place}: {error}", file=sys.stderr)
-                    yield None
-
-    return read()
+def _trees(path: str) -> Iterator[Tree | None]:
+    """Yield the tree of each line, or None for a malformed one, which standard error shows."""
+    lines = chain.from_iterable(read_blocks(path))
+    for number, line in enumerate(lines, 1):
+        try:
+            yield checked_tree(line)
+        except DataError as error:
+            print(f"paraphrastic paraphrase: {path}:{number}: {error}", file=sys.stderr)
+            yield None
 
 
 def row(number: int, one: Paraphrase) -> str:

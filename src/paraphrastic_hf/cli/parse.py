@@ -15,7 +15,7 @@ from paraphrastic_hf.cli.shared.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER, check_model_kind
+from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input
 from paraphrastic_hf.io.files import tsv_line
@@ -67,7 +67,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("--pairs writes whole trees. Leave out --template")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
-    check_model_kind(arguments.model, "SentenceParser")
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
     if problems:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())

@@ -8,7 +8,6 @@ import sys
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
@@ -21,7 +20,6 @@ Each line is written after its perplexity, tab-separated. A line without a known
 Lines are cut at 1,000 tokens. Standard error shows the perplexity of the whole text.
 
 examples:
-  paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
   paraphrastic perplexity runs/language-model translations.txt | grep -v ^nan | sort -n | head"""
 
 
@@ -33,11 +31,8 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     check_inputs(arguments.file)
     check_output(arguments.output)
-    check_model_kind(arguments.model, "LanguageScorer")
-
     import numpy as np
 
     from paraphrastic_hf.generation.likelihood import LanguageScorer, perplexity_of

@@ -15,7 +15,6 @@ from paraphrastic_hf.cli.shared.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.io.blocks import is_blank, read_blocks
 from paraphrastic_hf.io.files import tsv_line
 
@@ -46,10 +45,8 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     check_inputs(arguments.file, tables=True)
     check_output(arguments.output)
-    check_model_kind(arguments.model, "SentencePredictor")
     from paraphrastic_hf.predictors.predict import SentencePredictor
 
     predictor = SentencePredictor.from_pretrained(arguments.model)

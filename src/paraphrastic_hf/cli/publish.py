@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import fields
 from typing import Any
 
-from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.cli.shared.options import VARIABLE, add_data_option
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import PublishError
@@ -27,13 +28,10 @@ upload fails, repeat the command: large files are not sent twice.
 Nothing is sent if
 * the sources of a model do not allow its license (sources without a license or with a
   non-commercial one need --private)
-* a card has a score that was not measured
 * a file holds a secret or an absolute path, or a link leads out of DIR
 
 examples:
-  paraphrastic publish model runs/mine me/mine --source-license mine.tsv=cc-by-4.0 --dry-run look
   paraphrastic publish model runs/mine me/mine --source-license mine.tsv=cc-by-4.0
-  paraphrastic publish model runs/mine me/mine --private --message "Longer training"
   paraphrastic publish model english me/english --evaluation scores --copies onnx
   paraphrastic publish dataset sts17-parquet me/sts17 --pull-request
   paraphrastic publish metric simile me/simile
@@ -52,76 +50,79 @@ def configure(parser: Parser) -> None:
     parser.option("--revision BRANCH", "branch to write to (default: main)")
     parser.flag("--pull-request", "open a pull request instead of committing to the branch")
     of_model = parser.add_argument_group("options for models")
-    of_model.add_argument(
-        "--evaluation",
-        metavar="DIR",
-        help="folder of `paraphrastic evaluate --output` with the scores for the card (default: "
-        "only scores in the training record)",
+
+    def option(name: str, help: str, default: Any = None, **options: Any) -> None:
+        parser.option(name, help, default, group=of_model, **options)
+
+    option(
+        "--evaluation DIR",
+        "folder of `paraphrastic evaluate --output` with the scores for the card (default: only "
+        "scores in the training record)",
     )
-    add_data_option(of_model, "its SOURCES.tsv files list the licenses of the training text")
-    of_model.add_argument(
-        "--source-license",
+    add_data_option(
+        parser,
+        "its SOURCES.tsv files list the licenses of the training text",
+        group=of_model,
+        dest="data_root",
+    )
+    option(
+        "--source-license NAME=LICENSE",
+        "licenses of training files that neither the corpus registry nor SOURCES.tsv lists, by "
+        "file name",
+        [],
         nargs="+",
-        default=[],
-        metavar="NAME=LICENSE",
-        help="licenses of training files that neither the corpus registry nor SOURCES.tsv lists, "
-        "by file name",
+        dest="source_licenses",
     )
-    of_model.add_argument(
-        "--license", help="Hub name of the license (default: one that the sources allow)"
+    option("--license", "Hub name of the license (default: one that the sources allow)")
+    option("--summary TEXT", "one or two sentences for the top of the card", "")
+    option(
+        "--languages CODE",
+        "language codes (ISO 639) of the model (default: languages of its recipe)",
+        [],
+        nargs="+",
     )
-    of_model.add_argument(
-        "--summary", default="", metavar="TEXT", help="one or two sentences for the top of the card"
+    option(
+        "--base-model REPO",
+        "models that training started from (default: the recipe's start)",
+        [],
+        nargs="+",
     )
-    for option, metavar, what in (
-        (
-            "--languages",
-            "CODE",
-            "language codes (ISO 639) of the model (default: languages of its recipe)",
-        ),
-        ("--base-model", "REPO", "models that training started from (default: the recipe's start)"),
-        ("--datasets", "REPO", "Hub names of the training datasets"),
-    ):
-        of_model.add_argument(option, nargs="+", default=[], metavar=metavar, help=what)
-    of_model.add_argument(
+    option("--datasets REPO", "Hub names of the training datasets", [], nargs="+")
+    option(
         "--copies",
-        nargs="+",
-        default=[],
-        choices=("model2vec", "onnx"),
-        help="copies for other libraries beside the model: model2vec/ and onnx/ (transformers.js). "
+        "copies for other libraries beside the model: model2vec/ and onnx/ (transformers.js). "
         "Averaging models only",
+        [],
+        nargs="+",
+        choices=("model2vec", "onnx"),
     )
-    of_model.add_argument(
-        "--card", metavar="FILE", help="card to upload (default: made from the training record)"
-    )
-    of_model.add_argument(
+    parser.flag(
         "--hide-paths",
-        action="store_true",
-        help="shorten absolute paths in recipe.yaml and run.json to the last part (default: fail)",
+        "shorten absolute paths in recipe.yaml and run.json to the last part (default: fail)",
+        group=of_model,
     )
-    of_model.add_argument(
+    parser.flag(
         "--allow-code",
-        action="store_true",
-        help="upload the Python files in DIR unchanged, for an encoder of your own (default: "
-        "upload this package's code, and fail for other code)",
+        "upload the Python files in DIR unchanged, for an encoder of your own (default: upload "
+        "this package's code, and fail for other code)",
+        group=of_model,
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    given = _details(arguments)
-    if arguments.card:
-        check_inputs(arguments.card)
     if arguments.dry_run:
         check_output(arguments.dry_run, is_folder=True)
     require("train", "torch", "transformers", what="publishing")
     from paraphrastic_hf.hub.model_files import ModelDetails
     from paraphrastic_hf.hub.publish import publish
 
+    given = {field.name: getattr(arguments, field.name) for field in fields(ModelDetails)}
+    given["source_licenses"] = dict(map(_license, arguments.source_licenses))
+    given = {name: value for name, value in given.items() if value}
     if arguments.kind == "model":
-        given.setdefault("data_root", os.environ.get(VARIABLE))
-        details = ModelDetails(**given)
+        details = ModelDetails(**{"data_root": os.environ.get(VARIABLE), **given})
     elif given:
-        option = next(iter(given)).replace("_", "-").replace("data-root", "data")
+        option = next(iter(given)).replace("_", "-")
         raise PublishError(f"--{option} applies to models only, not to a {arguments.kind}")
     else:
         details = None
@@ -139,17 +140,8 @@ def run(arguments: argparse.Namespace) -> None:
     print(address)
 
 
-def _details(arguments: argparse.Namespace) -> dict[str, Any]:
-    licenses = {}
-    for item in arguments.source_license:
-        name, equals, license = item.rpartition("=")
-        if not equals or not name or not license:
-            raise PublishError(f"--source-license takes NAME=LICENSE, got {item!r}")
-        licenses[name] = license
-    names = (
-        *("evaluation", "license", "summary", "languages", "base_model", "datasets", "copies"),
-        *("card", "hide_paths", "allow_code"),
-    )
-    given = {name: getattr(arguments, name) for name in names}
-    given |= {"data_root": arguments.data, "source_licenses": licenses}
-    return {name: value for name, value in given.items() if value}
+def _license(text: str) -> tuple[str, str]:
+    name, _, license = text.rpartition("=")
+    if not name or not license:
+        raise PublishError(f"--source-license takes NAME=LICENSE, got {text!r}")
+    return name, license

@@ -9,8 +9,7 @@ from paraphrastic_hf.cli.shared.parser import Parser
 
 EPILOG = """\
 examples:
-  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report
-  paraphrastic report runs/*/evaluation --output report --title 'All runs'"""
+  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report"""
 
 
 def configure(parser: Parser) -> None:

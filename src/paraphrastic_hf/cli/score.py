@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
@@ -16,7 +17,6 @@ from paraphrastic_hf.cli.shared.lines import (
 )
 from paraphrastic_hf.cli.shared.options import MODEL, add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import tsv_line
 
@@ -50,7 +50,6 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     check_inputs(arguments.pairs, tables=True)
     check_output(arguments.output)
     from paraphrastic_hf.encoders.vectors import pairwise_cosine
@@ -64,13 +63,11 @@ def run(arguments: argparse.Namespace) -> None:
                 *(encoder.encode([pair.texts[side] for pair in block]) for side in (0, 1))
             )
             for pair, value in zip(block, cosine, strict=True):
-                is_pair = not any(map(is_blank, pair.texts))
-                if arguments.json:
-                    if not pair.is_header:
-                        similarity = round(float(value), 6) if is_pair else None
-                        row = (similarity, *pair.texts)
-                        dump_json(dict(zip(JSON_KEYS, row, strict=True)), output, indent=None)
-                    continue
-                score = "similarity" if pair.is_header else f"{value:.4f}" if is_pair else "nan"
-                output.write(tsv_line(score, *pair.line.split("\t")))
+                score = math.nan if any(map(is_blank, pair.texts)) else float(value)
+                if not arguments.json:
+                    shown = "similarity" if pair.is_header else f"{score:.4f}"
+                    output.write(tsv_line(shown, *pair.line.split("\t")))
+                elif not pair.is_header:
+                    row = zip(JSON_KEYS, (round(score, 6), *pair.texts), strict=True)
+                    dump_json(dict(row), output, indent=None)
     tell_if_empty(arguments.pairs, number, "score")

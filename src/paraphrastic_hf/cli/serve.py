@@ -6,7 +6,6 @@ import argparse
 
 from paraphrastic_hf.cli.shared.options import MODEL
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.extras import require
 
@@ -16,25 +15,19 @@ GET /v1/models, /health and /metrics (Prometheus). Vectors have unit length. The
 passwords and no encryption, so put a proxy in front of it before you open it to a network.
 
 examples:
-  paraphrastic serve english
   paraphrastic serve runs/mine --port 8080 --max-bytes 1000000"""
 
 
 def configure(parser: Parser) -> None:
     parser.option("model", MODEL)
-    parser.option("--host", "address to listen on (default: %(default)s)", default="127.0.0.1")
-    parser.option("--port N", "port (default: %(default)s)", default=8000)
-    parser.option(
-        "--max-bytes N", "maximum bytes of a request (default: %(default)s)", default=8_000_000
-    )
+    parser.option("--host", "address to listen on", default="127.0.0.1")
+    parser.option("--port", "port", default=8000, least=1)
+    parser.option("--max-bytes", "maximum bytes of a request", default=8_000_000, least=1)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
-    if not 0 < arguments.port < 65_536:
-        raise DataError(f"--port must be from 1 to 65535, got {arguments.port}")
-    if arguments.max_bytes < 1:
-        raise DataError(f"--max-bytes must be positive, got {arguments.max_bytes}")
+    if arguments.port > 65_535:
+        raise DataError(f"--port must be at most 65535, got {arguments.port}")
     require("serve", "starlette", "uvicorn", "orjson", "prometheus_client", what="serving")
     import uvicorn
 

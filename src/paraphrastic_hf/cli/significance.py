@@ -7,8 +7,8 @@ import argparse
 from paraphrastic_hf.cli.evaluate import add_test_options, chosen_tests
 from paraphrastic_hf.cli.shared.options import MODEL, add_smaller_options, smaller
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import RecipeError, counted
+from paraphrastic_hf.cli.simile import add_resampling_arguments
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.io.markdown import literal
 
 EPILOG = """\
@@ -21,27 +21,19 @@ below p = 0.05 by chance. A task without data is skipped with a message, and the
 
 examples:
   paraphrastic significance english runs/mine --pairs mine.tsv
-  paraphrastic significance english multilingual --data DATA
-  paraphrastic significance english english --dimension 80 --precision int4 --data DATA
-  paraphrastic significance runs/mgt runs/sp --suite sts17 tatoeba --data DATA
-  paraphrastic significance runs/sp runs/word --suite words --output words.md"""
+  paraphrastic significance english english --dimension 80 --precision int4 --data DATA"""
 
 
 def configure(parser: Parser) -> None:
     parser.option("first MODEL_A", MODEL)
     parser.option("second MODEL_B", "encoder to compare with MODEL_A")
     add_test_options(parser, "suites of scored pairs, tatoeba, bucc or xnli")
-    parser.option(
-        "--samples", "random permutations for more than 20 examples, 1 or more", default=1000
-    )
-    parser.option("--seed", "seed of the random draws, 0 or more", default=1)
+    add_resampling_arguments(parser)
     add_smaller_options(parser, "MODEL_B")
     parser.option("--output FILE", "file to write the table to (default: only print it)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    for model in (arguments.first, arguments.second):
-        check_model_name(model)
     suites, data_dir, own = chosen_tests(arguments)
     import os
     import sys
@@ -57,10 +49,6 @@ def run(arguments: argparse.Namespace) -> int:
         significance_table,
     )
 
-    if arguments.samples < 1:
-        raise RecipeError(f"--samples must be 1 or more, got {arguments.samples}")
-    if arguments.seed < 0:
-        raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     if arguments.output:
         check_output(arguments.output)
     models = (arguments.first, arguments.second)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
@@ -12,7 +14,8 @@ from paraphrastic_hf.cli.shared.lines import (
     open_output,
 )
 from paraphrastic_hf.cli.shared.options import add_encoder_options, data_errors, named_encoder
-from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.cli.shared.parser import Parser
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
@@ -32,131 +35,102 @@ Needs py3langid: pip install 'paraphrastic-hf[identify]'
 examples:
   paraphrastic simile -s system.txt -r reference.txt
   paraphrastic simile -s baseline.txt new.txt -r reference.txt      # p of each against the first
-  paraphrastic simile -s system.txt -r first.txt second.txt         # two references a segment
-  paraphrastic simile -s system.txt -r reference.txt --segments > segments.tsv
   paraphrastic simile -s system.en --source source.de                # no references"""
-WITH_REFERENCES = {  # options that need --references, and their defaults
-    "model": "simile",
-    "similarity": None,
-    "alpha": 0.25,
-    "penalty": "both",
-    "length": "tokens",
-    "lowercase": False,
-    "several": "best",
-    "latent": None,
-    "trust_remote_code": False,
-}
+WITH_REFERENCES = (  # options that need --references
+    *("model", "similarity", "alpha", "penalty", "length", "lowercase", "several", "latent"),
+    "trust_remote_code",
+)
 
 
 def add_scorer_arguments(
-    parser: argparse.ArgumentParser, systems: int | str = "+", *, sources: bool = False
+    parser: Parser, systems: int | str = "+", *, sources: bool = False
 ) -> None:
     """Add the arguments for systems and references, and the options of `SimileScorer`.
 
-    Args:
-        systems: Number of systems, as `nargs` of argparse.
-        sources: Also add `--source`, in place of references.
+    `systems` is their number, as `nargs` of argparse. `sources` adds `--source`.
     """
-    parser.add_argument(
-        "-s",
-        "--systems",
+    parser.option(
+        "-s, --systems FILE",
+        "one file per system, one segment per line (also .gz, .xz, .bz2)",
         nargs=systems,
         required=True,
-        metavar="FILE",
-        help="one file per system, one segment per line (also .gz, .xz, .bz2)",
     )
     texts = parser.add_mutually_exclusive_group(required=True)
     if sources:
-        texts.add_argument(
-            "--source",
-            metavar="FILE",
-            help="source texts, one per line, to score without references",
+        parser.option(
+            "--source FILE",
+            "source texts, one per line, to score without references",
+            group=texts,
         )
-        parser.add_argument(
+        parser.option(
             "--languages",
+            "with --source: language codes such as de en (default: identified from the first "
+            "system)",
             nargs=2,
             metavar=("SRC", "TGT"),
-            help="with --source: language codes such as de en (default: identified from the first "
-            "system)",
         )
-    texts.add_argument(
-        "-r",
-        "--references",
+    parser.option(
+        "-r, --references FILE",
+        "files of references, one segment per line, several files for several references",
         nargs="+",
-        metavar="FILE",
-        help="files of references, one segment per line, several files for several references",
+        group=texts,
     )
-    parser.add_argument(
-        "-m",
-        "--model",
+    parser.option(
+        "-m, --model",
+        "encoder: model directory, packaged model (simile, english, multilingual, tiny) or Hub "
+        "repository. The model simile is english with more equal row norms, tuned on newstest2015",
         default="simile",
-        help="encoder: model directory, packaged model (simile, english, multilingual, tiny) or "
-        "Hub repository. The model simile is english with more equal row norms, tuned on "
-        "newstest2015",
     )
-    parser.add_argument(
+    parser.option(
         "--similarity",
+        "how SIM compares texts. sentences: cosine of the sentence embeddings, as in the thesis. "
+        "windows: best match of every five consecutive tokens of the first 1,024, for averaging "
+        "models of this package and english-window. strict-windows: the same, but errors and "
+        "another order lower SIM more. It agrees best with human judgments (default: windows for "
+        "simile, sentences for other models)",
         choices=SIMILARITIES,
-        help="how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
-        "thesis. windows: best match of every five consecutive tokens of the first "
-        "1,024, for averaging models of this package and english-window. strict-windows: the "
-        "same, but errors and another order lower SIM more. It agrees best with human "
-        "judgments (default: windows for simile, sentences for other models)",
     )
-    parser.add_argument(
-        "--alpha", type=float, default=0.25, help="weight of the length penalty, 0 or more"
-    )
-    parser.add_argument(
+    parser.option("--alpha", "weight of the length penalty, 0 or more", default=0.25)
+    parser.option(
         "--penalty",
+        "hypotheses to penalize for their length: those shorter than the reference (brevity), "
+        "longer (excess), both, or none",
         default="both",
         choices=PENALTIES,
-        help="hypotheses to penalize for their length: those shorter than the reference (brevity), "
-        "longer (excess), both, or none",
     )
-    parser.add_argument(
-        "--length",
-        default="tokens",
-        choices=UNITS,
-        help="unit of length: tokens or their characters",
+    parser.option(
+        "--length", "unit of length: tokens or their characters", default="tokens", choices=UNITS
     )
-    parser.add_argument("--lowercase", action="store_true", help="lower-case the texts first")
-    parser.add_argument(
-        "--several", default="best", choices=SEVERAL, help="score with several references"
-    )
+    parser.flag("--lowercase", "lower-case the texts first")
+    parser.option("--several", "score with several references", default="best", choices=SEVERAL)
     add_bad_lines(parser, "A blank line scores 0. ")
     add_encoder_options(parser)
+    parser.set_defaults(usual={name: parser.get_default(name) for name in WITH_REFERENCES})
 
 
-def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--samples", type=int, default=1000, help="samples for intervals and p-values, 1 or more"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the samples, 0 or more")
+def add_resampling_arguments(parser: Parser) -> None:
+    parser.option("--samples", "samples for intervals and p-values", default=1000, least=1)
+    parser.option("--seed", "seed of the samples", default=1, least=0)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     add_scorer_arguments(parser, sources=True)
-    parser.add_argument(
-        "--segments", action="store_true", help="write scores of each segment instead of the corpus"
-    )
-    parser.add_argument(
-        "--output",
+    parser.flag("--segments", "write scores of each segment instead of the corpus")
+    parser.option(
+        "--output FILE",
+        "file to write, as JSON if its name ends in .json (default: print)",
         default="-",
-        metavar="FILE",
-        help=("file to write, as JSON if its name ends in .json (default: print)"),
     )
     add_resampling_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_model_name(arguments.model)
     check_inputs(*arguments.systems, *(arguments.references or [arguments.source]))
     check_output(arguments.output)
-    from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
 
     if arguments.source:
-        for name, default in WITH_REFERENCES.items():
+        for name, default in arguments.usual.items():
             if getattr(arguments, name) != default:
                 raise DataError(f"--{name.replace('_', '-')} has no effect with --source. Omit it")
         scorer, references, systems = estimator_and_systems(arguments)
@@ -181,22 +155,14 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
     """Return the scorer, the references (a text or a list of texts per segment) and the systems
     (pairs of name and segments).
     """
-    from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.scorer import SimileScorer
-    from paraphrastic_hf.metrics.systems import check_systems
 
-    files = [read_segments(name, arguments.bad_lines) for name in arguments.references]
-    if len({len(lines) for lines in files}) > 1:
-        counts = zip(arguments.references, files, strict=True)
-        raise DataError(
-            "The reference files have different numbers of lines: "
-            + ", ".join(f"{name}: {len(lines):,}" for name, lines in counts)
-        )
-    references = (
-        files[0] if len(files) == 1 else [list(texts) for texts in zip(*files, strict=True)]
-    )
-    systems = [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems]
-    check_systems(systems, references, samples=arguments.samples, seed=arguments.seed)
+    first, *others = arguments.references
+    references: Any = read_segments(first, arguments.bad_lines)
+    files = [lines for _, lines in _read(arguments, others, references)]
+    systems = _read(arguments, arguments.systems, references)
+    if files:
+        references = [list(texts) for texts in zip(references, *files, strict=True)]
     model = arguments.model
     if arguments.latent or arguments.trust_remote_code:
         model = named_encoder(arguments)
@@ -216,20 +182,26 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
 def estimator_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     """Return the scorer without references, the sources, and the systems."""
     from paraphrastic_hf.metrics.quality import QualityEstimator, identify
-    from paraphrastic_hf.metrics.systems import check_systems
 
     sources = read_segments(arguments.source, arguments.bad_lines)
-    systems = [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems]
-    resampling = {"samples": arguments.samples, "seed": arguments.seed}
-    check_systems(systems, sources, **resampling, name="sources")
+    systems = _read(arguments, arguments.systems, sources, name="sources")
     languages = arguments.languages or identify(systems[0][1], sources)
     return QualityEstimator(languages), sources, systems
 
 
+def _read(
+    arguments: argparse.Namespace, paths: Sequence[str], beside: Sequence[str], **name: str
+) -> list[tuple[str, list[str]]]:
+    """Read files that must have as many segments as `beside`."""
+    from paraphrastic_hf.metrics.systems import check_systems
+
+    found = [(path, read_segments(path, arguments.bad_lines)) for path in paths]
+    check_systems(found, beside, samples=arguments.samples, seed=arguments.seed, **name)
+    return found
+
+
 def read_segments(path: str, bad_lines: str) -> list[str]:
     """Read the lines of a file. Raise an error if it is empty."""
-    from paraphrastic_hf.errors import DataError
-
     lines = [line for block in read_blocks(path, bad_lines=bad_lines) for line in block]
     if not lines:
         raise DataError(f"{path} is empty. Expected one text per line")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.keys import Fields, add_keys_option
 from paraphrastic_hf.cli.shared.lines import check_output
-from paraphrastic_hf.cli.shared.options import add_data_option, shows_progress
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import LOADED, LOADERS, OWN
 from paraphrastic_hf.errors import counted
@@ -36,10 +36,8 @@ model.kind: module:Class). Read a recipe from elsewhere as you would read a scri
 
 examples:
   paraphrastic train own --sources mine.tsv more.tsv.gz --output runs/mine
-  paraphrastic train own --sources mine.tsv --margin 0.5 --epochs 3 --output runs/mine
   paraphrastic train simple-and-effective-2019/sp --data DATA --output runs/sp
-  paraphrastic train own --sources '{path: a.en, second: a.fr, languages: [en, fr]}' --output runs/2
-  paraphrastic train own --keys training"""
+  paraphrastic train own --sources '{path: a.en, second: a.fr, languages: [en, fr]}' --output out"""
 
 
 class _List(argparse.Action):
@@ -82,18 +80,13 @@ def run(arguments: argparse.Namespace) -> None:
     for name in ("accelerate", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
     from paraphrastic_hf.io.files import read_json
-    from paraphrastic_hf.training.data.sources import check_text
-    from paraphrastic_hf.training.engine.run_folder import finished_run, is_finished, refuse_taken
     from paraphrastic_hf.training.kinds import JOBS, load_recipe
 
     recipe, output = load_recipe(arguments.recipe, arguments.overrides), Path(arguments.output)
     check_output(arguments.output, is_folder=True)
-    refuse_taken(output, recipe, arguments.overwrite)
-    if is_finished(output, recipe) and not arguments.overwrite:
-        result = finished_run(output, recipe, arguments.data)
-    else:
-        check_text(recipe, arguments.data)
-        result = _train(recipe, arguments)
+    if arguments.data is not None:
+        data_root(arguments.data, "the training text")
+    result = _train(recipe, arguments)
     per_second = f"{JOBS[recipe.kind].examples}/s"
     rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
     record = read_json(output / "run.json")

@@ -9,13 +9,12 @@ from itertools import chain, islice, zip_longest
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import (
+    GENERATIVE,
     LINES_AT_A_TIME,
     add_writing_options,
-    check_reconstruction,
     write_blocks,
     writing_of,
 )
-from paraphrastic_hf.encoders.storage.locate import check_model_kind
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
@@ -27,13 +26,11 @@ the output. The source lines may be in another language of the model. If either 
 token, the output is an empty line.
 
 examples:
-  paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en
-  paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en \\
-      --sample --outputs 5 --seed 1"""
+  paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en"""
 
 
 def configure(parser: Parser) -> None:
-    parser.option("model", "generative model: model directory of a recipe of kind generative")
+    parser.option("model", GENERATIVE)
     parser.option("--source FILE", "sentences that give the meaning, one per line", required=True)
     parser.option(
         "--style FILE", "sentences that give the style, one per line of --source", required=True
@@ -45,9 +42,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.source, arguments.style)
     check_output(arguments.output)
-    config = check_model_kind(arguments.model, "LatentGenerator")
     how = writing_of(arguments)
-    check_reconstruction(config, arguments.language)
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     generator = LatentGenerator.from_pretrained(arguments.model)
@@ -60,18 +55,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
-    source, style = arguments.source, arguments.style
-    lines = (
+    source, style = (
         chain.from_iterable(read_blocks(path, bad_lines=arguments.bad_lines))
-        for path in (source, style)
+        for path in (arguments.source, arguments.style)
     )
-    pairs = enumerate(zip_longest(*lines), 1)
+    pairs = zip_longest(source, style)
     while block := list(islice(pairs, LINES_AT_A_TIME)):
-        for number, pair in block:
+        for pair in block:
             if None in pair:
-                ended = source if pair[0] is None else style
+                ended = arguments.source if pair[0] is None else arguments.style
                 raise DataError(
-                    f"{shown_input(ended)} ends before line {number:,} of the other file. The "
-                    "files of --source and --style must have equally many lines"
+                    f"{shown_input(ended)} has fewer lines than the other file. The files of "
+                    "--source and --style must have equally many lines"
                 )
-        yield [(one, other) for _, (one, other) in block]
+        yield block

@@ -10,7 +10,7 @@ from paraphrastic_hf.cli.shared.options import TEXTS, add_trust_option, data_err
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, write_lines, writing_of
 from paraphrastic_hf.encoders.languages import written_language
-from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
+from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.metrics.names import SIMILARITIES, UTILITIES
@@ -23,10 +23,8 @@ token, gives an empty line.
 examples:
   paraphrastic translate runs/de-en german.txt --output english.txt
   echo 'ein Hund schl\u00e4ft' | paraphrastic translate runs/de-en - --outputs 8 --beams 8
-  paraphrastic translate Helsinki-NLP/opus-mt-en-de english.txt --sample --outputs 64
   paraphrastic translate runs/de-en german.txt --sample --top-p 1 --outputs 64 --decode mbr
-  paraphrastic translate facebook/m2m100_418M english.txt --from en --to fr
-  paraphrastic translate runs/bgt english.txt --to fr --output french.txt"""
+  paraphrastic translate facebook/m2m100_418M english.txt --from en --to fr"""
 
 
 def configure(parser: Parser) -> None:
@@ -82,16 +80,16 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.file)
     check_output(arguments.output)
     how = writing_of(arguments)
-    from paraphrastic_hf.generation.tasks import check_translation
-
-    languages = {"source": arguments.source, "to": arguments.to, "prefix": arguments.prefix}
     with data_errors():
-        check_translation(arguments.model, **languages)
         decide = decider(arguments)
         from paraphrastic_hf.generation.any_translator import load_translator
 
         translate = load_translator(
-            arguments.model, **languages, trust_remote_code=arguments.trust_remote_code
+            arguments.model,
+            source=arguments.source,
+            to=arguments.to,
+            prefix=arguments.prefix,
+            trust_remote_code=arguments.trust_remote_code,
         )
 
     def write(lines: list[str], how: GenerationOptions) -> list[list[GeneratedText]]:
@@ -103,22 +101,25 @@ def run(arguments: argparse.Namespace) -> None:
 def decider(
     arguments: argparse.Namespace,
 ) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
-    by_windows = arguments.metric_similarity != "sentences"
     metric = arguments.metric or "simile"
-    if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
-        raise DataError("--metric-similarity requires --decode mbr with --metric simile or sim")
+    by_windows = arguments.metric_similarity != "sentences"
+    of_simile = {
+        "--metric-model": arguments.metric_model,
+        "--metric-similarity": by_windows,
+        "--aggregate": arguments.aggregate,
+    }
+    given = [option for option, value in of_simile.items() if value]
     if arguments.decode == "likely":
-        for name in ("metric", "metric_model", "aggregate"):
-            if getattr(arguments, name):
-                raise DataError(f"--{name} requires --decode mbr".replace("_", "-"))
+        if given or arguments.metric:
+            raise DataError(f"{[*given, '--metric'][0]} requires --decode mbr")
         return lambda lines: lines
     if arguments.outputs < 2:
         raise DataError(
             "--decode mbr requires several translations. Set --outputs to 16 or more. Also pass "
             "--sample, or set --beams to at least as many"
         )
-    if arguments.aggregate and metric not in ("simile", "sim"):
-        raise DataError(f"--aggregate requires --metric simile or sim, got {metric}")
+    if given and metric not in ("simile", "sim"):
+        raise DataError(f"{given[0]} requires --metric simile or sim, got {metric}")
     if arguments.aggregate and by_windows:
         raise DataError(
             "--aggregate works only with --metric-similarity sentences, got "
@@ -128,13 +129,10 @@ def decider(
     from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
 
     model = arguments.metric_model or "simile"
-    if arguments.metric_model and metric not in ("simile", "sim"):
-        raise DataError(f"--metric-model requires --metric simile or sim, got {metric}")
     if not arguments.metric_model and metric in ("simile", "sim"):
         to = arguments.to or written_language(local_directory(arguments.model))
         if to not in (None, *CODES_OF_ENGLISH):  # `simile` reads English only
             model = "multilingual"
-    check_model_name(model)
     utility = make_utility(metric, model=model, similarity=arguments.metric_similarity)
 
     def decide(lines: list[list[GeneratedText]]) -> list[list[GeneratedText]]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import check_output
-from paraphrastic_hf.cli.shared.options import add_data_option, shows_progress
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import convert_key, full_key
@@ -39,19 +39,10 @@ again. The best of many scores is partly luck: compare it on other data.
 examples:
   paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data DATA \\
       --grid margin=0.4,0.6,0.8 --grid lambda_w=1e-5,1e-6,1e-7 --output tuned
-  paraphrastic tune own.yaml --grid batch_size=64,128,256 --grid negatives=max,mix \\
-      --sources mine.tsv --epochs 2 --development clean --output tuned
   paraphrastic tune own.yaml --grid margin=0.3,0.4,0.5 --grid learning_rate=1e-4,1e-3,1e-2 \\
       --grid embedding_dropout=0,0.1,0.3 --sampler tpe --trials 12 --output tuned
-  paraphrastic train tuned/best.yaml --data DATA --epochs 10 --output runs/best
 
 --sampler tpe requires Optuna: pip install 'paraphrastic-hf[tune]'"""
-
-
-def _trials(text: str) -> int:
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
 
 
 def configure(parser: Parser) -> None:
@@ -72,7 +63,7 @@ def configure(parser: Parser) -> None:
         default="grid",
         choices=("grid", "random", "tpe"),
     )
-    parser.option("--trials N", "number of trials (default: all combinations)", type=_trials)
+    parser.option("--trials N", "number of trials (default: all combinations)", least=1)
     add_data_option(parser, "base of relative paths in the recipe")
     parser.flag("--quiet", "show no progress bars")
     parser.set_defaults(takes_overrides=True, recipe_kinds=("contrastive",))
@@ -84,15 +75,13 @@ def run(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-    from paraphrastic_hf.training.data.sources import check_text
-    from paraphrastic_hf.training.engine.run_folder import refuse_taken
     from paraphrastic_hf.training.kinds import load_contrastive
 
     recipe = load_contrastive(arguments.recipe, arguments.overrides)
     check_output(arguments.output, is_folder=True)
-    refuse_taken(Path(arguments.output), recipe, overwrite=False)
+    if arguments.data is not None:
+        data_root(arguments.data, "the training text")
     grid = parse_grid(ContrastiveRecipe, arguments.grid)
-    check_text(recipe, arguments.data)  # fails before slow imports
     from paraphrastic_hf.training.search import table, tune
 
     trials = tune(
@@ -114,11 +103,6 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
     """Parse `--grid` options. Return the list of values of each full key.
 
     Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
-
-    Example:
-        >>> from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-        >>> parse_grid(ContrastiveRecipe, ["margin=0.4,0.6", "negatives=max,mix"])
-        {'training.margin': [0.4, 0.6], 'training.negatives': ['max', 'mix']}
     """
     grid: dict[str, list[Any]] = {}
     for text in texts:
@@ -131,6 +115,4 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
         if key in grid or len(set(map(json.dumps, values))) < len(values):
             raise RecipeError(f"--grid repeats {key} or one of its values. Remove the repetition")
         grid[key] = values
-    if not grid:
-        raise RecipeError("The grid is empty. Pass --grid KEY=FIRST,SECOND")
     return grid

@@ -72,32 +72,33 @@ OF_PAIRS = (
     "were selected on STS-B dev and STS 2017 en-en, parts of which are in STS 2012-2016 and STS-B "
     "test."
 )
+TEACHERS = (
+    "distilled from all-MiniLM-L6-v2 (Apache-2.0), a transformer, and from a table trained on "
+    "paraphrases and translations."
+)
+OPEN = "All training text has an open license."
+WEIGHTED = (
+    "selected on this set and on human scores of translations (newstest2015), so scores on "
+    "newstest2015 are not test scores. The settings of the second teacher, "
+    f"`default/english-pairs`, {OF_PAIRS}"
+)
+LIKE_ENGLISH = f"The weights of the two teachers are those of `english`. They were {WEIGHTED}"
 PACKAGED = {  # summaries of the packaged models, and notes on their selection
     "english": (
         "English sentence embeddings that place paraphrases close together. The table of word "
-        "pieces was distilled from all-MiniLM-L6-v2 (Apache-2.0), a transformer, and from a table "
-        "trained on paraphrases and translations. All training text has an open license.",
-        "The weights of the two teachers were selected on this set and on human scores of "
-        "translations (newstest2015), so scores on newstest2015 are not test scores. The settings "
-        f"of the second teacher, `default/english-pairs`, {OF_PAIRS}",
+        f"pieces was {TEACHERS} {OPEN}",
+        f"The weights of the two teachers were {WEIGHTED}",
     ),
     "english-window": (
         "English sentence embeddings that depend on word order. Each word piece is read with its "
-        "two neighbors, and a hidden layer follows the average. It was distilled from "
-        "all-MiniLM-L6-v2 (Apache-2.0), a transformer, and from a table trained on paraphrases and "
-        "translations. It scores above `english` on negation and word overlap, at an eighth of its "
-        "speed. All training text has an open license.",
-        "The weights of the two teachers are those of `english`. They were selected on this set "
-        "and on human scores of translations (newstest2015), so scores on newstest2015 are not "
-        "test scores. The settings of the second teacher, `default/english-pairs`, " + OF_PAIRS,
+        f"two neighbors, and a hidden layer follows the average. It was {TEACHERS} It scores above "
+        "`english` on negation and word overlap, at an eighth of its speed. " + OPEN,
+        LIKE_ENGLISH,
     ),
     "tiny": (
         "English sentence embeddings in one megabyte: the 80 principal dimensions of a table of "
-        "word pieces. It was distilled from all-MiniLM-L6-v2 (Apache-2.0), a transformer, and from "
-        "a table trained on paraphrases and translations. All training text has an open license.",
-        "The weights of the two teachers are those of `english`. They were selected on this set "
-        "and on human scores of translations (newstest2015), so scores on newstest2015 are not "
-        "test scores. The settings of the second teacher, `default/english-pairs`, " + OF_PAIRS,
+        f"word pieces. It was {TEACHERS} {OPEN}",
+        LIKE_ENGLISH,
     ),
     "multilingual": (
         "Sentence embeddings of fifteen languages, comparable across languages: a table of word "
@@ -151,12 +152,7 @@ def model_card(
 ) -> str:
     """Return the full card of a trained encoder, with scores and checksums of its sources.
 
-    Args:
-        data_root: Data folder with the training text and its lists, such as `train/SOURCES.tsv`.
-        evaluation: Folder written by `paraphrastic evaluate --output`.
-        summary: One or two sentences about the model.
-        languages: Language codes (default: languages of the recipe, else English).
-        license: License of the weights, as named on the Hub.
+    `evaluation` is a folder written by `paraphrastic evaluate --output`.
     """
     trained = TrainedModel.read(directory)
     sources = source_licenses(trained, data_root=data_root)
@@ -200,15 +196,8 @@ def render(
     Args:
         repository: The model's repository on the Hub, for code examples. None for a local card.
         data_root: Data folder, for checksums of the sources. None omits them.
-        license: License of the weights, as named on the Hub, if any.
         figures: Scores for `model-index`.
         suites: Results of `paraphrastic evaluate`, shown as tables and plots.
-        summary: One or two sentences at the start (default: summary of the packaged model).
-        languages: Language codes (default: languages of the recipe).
-        base_model: Hub names of the models that training started from (default: from the recipe).
-        datasets: Hub names of the training data.
-        copies: Formats of copies beside the model: `model2vec`, `onnx`.
-        command: Training command (default: `paraphrastic train` with the saved recipe).
         is_packaged: Whether the code examples load a packaged model.
     """
     run, recipe = trained.run, trained.recipe

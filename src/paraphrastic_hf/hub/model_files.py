@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
-from huggingface_hub import EvalResult
 
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.export import COPIES
-from paraphrastic_hf.encoders.push import CARD
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.errors import PublishError, nearest_name
 from paraphrastic_hf.evaluation.report import plot_headline
@@ -26,7 +23,6 @@ from paraphrastic_hf.hub.results import (
     figures,
     for_languages,
     own_results,
-    refuse_unmeasured,
     result_files,
 )
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, model_class
@@ -59,23 +55,7 @@ STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE, *(f"{name}/*" for n
 class ModelDetails:
     """Upload options, and facts about a model that its folder does not contain.
 
-    Attributes:
-        evaluation: Folder written by `paraphrastic evaluate --output`.
-        data_root: Data folder, whose subfolders list licenses in `SOURCES.tsv`.
-        source_licenses: Licenses of sources outside the registry, by name or file name.
-        license: License of the weights, as named on the Hub (default: a license that the sources
-            allow).
-        summary: One or two sentences about the model.
-        languages: Language codes (default: languages of the recipe).
-        base_model: Hub names of the models that training started from (default: `start` of the
-            recipe).
-        datasets: Hub names of the training data.
-        copies: Formats of copies beside the model, `model2vec` or `onnx`, each in a folder of its
-            own.
-        hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
-            By default absolute paths are rejected.
-        allow_code: Upload Python files unchanged. By default, files of this package are regenerated
-            and other Python files are rejected.
+    `paraphrastic publish --help` describes them.
     """
 
     evaluation: str | Path | None = None
@@ -87,7 +67,6 @@ class ModelDetails:
     base_model: Sequence[str] = ()
     datasets: Sequence[str] = ()
     copies: Sequence[str] = ()
-    card: str | Path | None = None
     hide_paths: bool = False
     allow_code: bool = False
 
@@ -118,10 +97,6 @@ def gather_model(
         write_bytes(output / name, text.encode("utf-8"))
     for results in suites:
         plot_headline(results, output / f"{results['suite']}.png")
-    if details.card is not None:
-        shutil.copyfile(details.card, output / CARD)
-        _check_card(output / CARD, license, found)
-        return list(STALE)
     card = render(
         trained,
         repository=repository,
@@ -202,18 +177,6 @@ def _add_copies(directory: Path, output: Path, formats: Sequence[str]) -> None:
         raise PublishError(f"Unknown copy {unknown[0]!r}. {nearest_name(unknown[0], COPIES)}")
     for name in formats:
         COPIES[name](SentenceEncoder.from_pretrained(directory), output / name)
-
-
-def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) -> None:
-    """Raise an error if a card states an unmeasured score or a license the sources do not allow."""
-    from huggingface_hub import ModelCard
-
-    refuse_unmeasured(card, found)
-    named = ModelCard.load(card).data.license
-    if named != license:
-        raise PublishError(
-            f"The card states {named}, the sources allow {license}. Change the card or --license"
-        )
 
 
 def _hide_paths(output: Path) -> None:

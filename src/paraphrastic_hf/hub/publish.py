@@ -104,11 +104,8 @@ def publish(
     one commit, so a failed call can be repeated.
 
     Args:
-        kind: `model`, `dataset`, `metric` or `space`.
-        directory: Folder written by `paraphrastic train`, `paraphrastic data export` or
-            `paraphrastic install-metric --space`, folder of a Space, or name of a packaged model or
-            of the metric `simile`.
-        repository: Name of the repository, such as `someone/model`.
+        directory: Folder written by `paraphrastic train` or `paraphrastic data export`, folder of a
+            metric or Space, or name of a packaged model or of the metric `simile`.
         dry_run: New folder to write the files to instead of uploading. Needs no token.
         private, token, revision, message, pull_request: As in `io.send.Destination`.
         details: Scores, licenses and other details of a model that its folder does not contain.
@@ -117,8 +114,8 @@ def publish(
         URL of the commit or pull request, or the folder of the dry run.
 
     Raises:
-        PublishError: If a license or the Hub does not allow the upload, the card has an unmeasured
-            score, or a file contains a secret or an absolute path.
+        PublishError: If a license or the Hub does not allow the upload, or a file contains a secret
+            or an absolute path.
 
     Example:
         >>> publish("model", "runs/mine", "me/mine", dry_run="mine")  # doctest: +SKIP

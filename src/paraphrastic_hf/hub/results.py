@@ -130,35 +130,6 @@ def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return files
 
 
-def refuse_unmeasured(card: Path, found: Sequence[EvalResult]) -> None:
-    """Raise a `PublishError` if a card states a score that is not in `found`."""
-    from huggingface_hub import ModelCard
-
-    try:
-        data = ModelCard.load(card).data
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise PublishError(f"huggingface_hub cannot read the card: {error}") from error
-    known = {(figure.metric_type, figure.metric_value) for figure in found}
-    unmeasured = [
-        f"{result.metric_type} {result.metric_value} on {result.dataset_name}"
-        for result in data.eval_results or []
-        if (result.metric_type, _rounded(result.metric_value)) not in known
-    ]
-    unmeasured += [name for name in data.metrics or [] if name not in {it[0] for it in known}]
-    if unmeasured:
-        raise PublishError(
-            f"The card states {unmeasured[0]}, which was not measured. Pass the folder of "
-            "`paraphrastic evaluate --output` as --evaluation, or remove the score"
-        )
-
-
-def _rounded(value: Any) -> float:
-    try:
-        return round(float(value), 4)
-    except (TypeError, ValueError):
-        return math.nan
-
-
 def _of_run(trained: TrainedModel) -> Iterator[EvalResult]:
     run = trained.run
     if trained.task:

@@ -18,12 +18,7 @@ OPEN = re.compile(
 
 
 def release_class(license: str) -> str:
-    """Classify a license by its conditions for publishing a model trained on the text.
-
-    Example:
-        >>> [release_class(it) for it in ("CC BY-SA 3.0 (Wikipedia)", "mit", "CC BY-NC 4.0", "?")]
-        ['share-alike', 'open', 'non-commercial', 'unstated']
-    """
+    """Classify a license by its conditions for publishing a model trained on the text."""
     text = re.sub(r"[\s_]+", "-", license.strip().lower())
     plain = re.sub(r"-?\(.*\)$", "", text)
     if "non-commercial" in text or re.search(r"\bby-nc\b", text):

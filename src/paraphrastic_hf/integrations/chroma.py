@@ -12,11 +12,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 @register_embedding_function  # type: ignore[untyped-decorator]
 class ParaphrasticEmbeddingFunction(EmbeddingFunction[Documents]):
-    """Embedding function of a Chroma collection.
-
-    Args:
-        model: Model directory, packaged model or Hub repository.
-    """
+    """Embedding function of a Chroma collection."""
 
     def __init__(self, model: str = "english") -> None:
         self.model = model

@@ -21,20 +21,13 @@ class ColumnEncoder:
     """Function from a column of texts to a column of embeddings.
 
     A pickle holds only these settings, so it costs nothing to send to another process.
-
-    Attributes:
-        model: Model directory, packaged model or Hub repository. Each machine must find it.
-        dtype: `float32`, `float16` or `int8`, as in `SentenceEncoder.encode_arrow`.
-        dimension: Number of leading dimensions to keep. None keeps all.
-        normalize_embeddings: Scale embeddings to unit length.
-        num_threads: Threads per process. Clusters start one process per core.
     """
 
-    model: str = "english"
-    dtype: str = "float32"
-    dimension: int | None = None
+    model: str = "english"  # each machine must find it
+    dtype: str = "float32"  # or float16 or int8, as in `SentenceEncoder.encode_arrow`
+    dimension: int | None = None  # leading dimensions to keep (default: all)
     normalize_embeddings: bool = True
-    num_threads: int = 1
+    num_threads: int = 1  # clusters start one process per core
 
     @property
     def encoder(self) -> SentenceEncoder:

@@ -12,12 +12,7 @@ from paraphrastic_hf.integrations.columns import ColumnEncoder
 
 
 def embed(model: str = "english", **options: Any) -> Callable[[Expression], Expression]:
-    """Return a function from a column of texts to a column of embeddings.
-
-    Args:
-        model: Model directory, packaged model or Hub repository.
-        **options: Options of `ColumnEncoder`.
-    """
+    """Return a function from a column of texts to embeddings. `options` are `ColumnEncoder`'s."""
     encode = ColumnEncoder(model, **options)
     kind = DataType.embedding(getattr(DataType, encode.dtype)(), encode.width)
 

@@ -12,12 +12,9 @@ from paraphrastic_hf.integrations.columns import ColumnEncoder
 
 
 class Embed(PipelineStep):
-    """Step that adds the embedding of each document to its metadata, as a list of numbers.
+    """Step that adds the embedding of each document to its metadata under `key`.
 
-    Args:
-        model: Model directory, packaged model or Hub repository.
-        key: Key of the embedding in the metadata.
-        **options: Options of `ColumnEncoder`, without `dtype`.
+    `options` are those of `ColumnEncoder`, without `dtype`.
     """
 
     type, name = "EMBEDDER", "paraphrastic"

@@ -10,7 +10,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 @component
 class ParaphrasticTextEmbedder:
-    """Component that embeds a query. `model` is a directory, packaged model or Hub repository."""
+    """Component that embeds a query."""
 
     def __init__(self, model: str = "english") -> None:
         self.model = model
@@ -23,7 +23,7 @@ class ParaphrasticTextEmbedder:
 
 @component
 class ParaphrasticDocumentEmbedder:
-    """Component that adds embeddings to documents. `model` is as in `ParaphrasticTextEmbedder`."""
+    """Component that adds embeddings to documents."""
 
     def __init__(self, model: str = "english") -> None:
         self.model = model

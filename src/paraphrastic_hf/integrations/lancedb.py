@@ -12,11 +12,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 @register("paraphrastic")  # type: ignore[untyped-decorator]
 class ParaphrasticEmbeddings(TextEmbeddingFunction):
-    """Embedding function of a LanceDB table.
-
-    Attributes:
-        name: Model directory, packaged model or Hub repository.
-    """
+    """Embedding function of a LanceDB table. `name` is the model."""
 
     name: str = "english"
     _encoder: Any = PrivateAttr()

@@ -8,11 +8,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 
 class ParaphrasticEmbeddings(Embeddings):
-    """Embedding model for LangChain's vector stores and retrievers.
-
-    Args:
-        model: Model directory, packaged model or Hub repository.
-    """
+    """Embedding model for LangChain's vector stores and retrievers."""
 
     def __init__(self, model: str = "english") -> None:
         self.encoder = SentenceEncoder.from_pretrained(model)

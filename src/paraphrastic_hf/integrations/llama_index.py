@@ -11,12 +11,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 
 class ParaphrasticEmbedding(BaseEmbedding):
-    """Embedding model for LlamaIndex.
-
-    Args:
-        model_name: Model directory, packaged model or Hub repository.
-        **options: Options of `BaseEmbedding`.
-    """
+    """Embedding model for LlamaIndex. `options` are those of `BaseEmbedding`."""
 
     _encoder: Any = PrivateAttr()
 

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 class Embed:
     """Callable for `ray.data.Dataset.map_batches` with `batch_format="pyarrow"`.
 
-    Args:
-        model: Model directory, packaged model or Hub repository.
-        output: Column of embeddings to add.
-        **options: Options of `ColumnEncoder`.
+    It adds the column `output`. `options` are those of `ColumnEncoder`.
     """
 
     def __init__(

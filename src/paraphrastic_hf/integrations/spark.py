@@ -17,9 +17,7 @@ SPARK_TYPES = {"float32": "float", "int8": "tinyint"}  # Spark has no float16
 def embed(model: str = "english", **options: Any) -> Callable[[Any], Column]:
     """Return a function from a column of texts to a column of embeddings.
 
-    Args:
-        model: Model directory, packaged model or Hub repository.
-        **options: Options of `ColumnEncoder`, without float16.
+    `options` are those of `ColumnEncoder`, without float16.
     """
     encode = ColumnEncoder(model, **options)
     kind = pa.list_(pa.type_for_alias(encode.dtype))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 
+from paraphrastic_hf.cli.shared.corpora import MAKE_KEYS, make_arguments
 from paraphrastic_hf.cli.shared.lines import check_inputs
 from paraphrastic_hf.cli.shared.options import MODEL, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import counted
 
-EPILOG = """\
+EPILOG = f"""\
 Each file is a task. Its vectors are DIR/NAME.npy, a float32 array with a row per line, which
 appears once it is complete. The same command resumes an interrupted run. For one file,
 `paraphrastic encode` is simpler and uses all cores.
 
-Set any key of the group `make` of a corpus recipe with --KEY VALUE: executor, workers, partition,
-memory, cpus, gpus, patience, attempts. `paraphrastic corpus make RECIPE --keys make` explains them.
-
+{MAKE_KEYS}
 examples:
   paraphrastic corpus encode multilingual shards/*.txt.xz --output vectors --workers 8
   paraphrastic corpus encode runs/sp parts/*.txt --output out --executor slurm --partition cpu"""
@@ -38,25 +37,15 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.extras import require
 
     require("corpora", "datatrove", "torch", what="corpus encode")
-    from paraphrastic_hf.config.recipe import build, check_bounds, parse_overrides
     from paraphrastic_hf.pipelines.encode import encode_files
-    from paraphrastic_hf.pipelines.recipe import MakeArguments
 
-    make = build(MakeArguments, dict(parse_overrides(arguments.overrides)))
-    check_bounds(make)
     unfinished = encode_files(
         arguments.model,
         arguments.texts,
         arguments.output,
-        make,
+        make_arguments(arguments.overrides),
         normalize_embeddings=arguments.normalize_embeddings,
         progress=shows_progress(arguments),
     )
-    count = len(arguments.texts)
-    if unfinished:
-        print(
-            f"{arguments.output}: {count - unfinished} of {counted(count, 'file')} encoded. The "
-            "others are still running"
-        )
-    else:
-        print(f"{arguments.output}: {counted(count, 'file')}")
+    running = f". {counted(unfinished, 'file')} still running" if unfinished else ""
+    print(f"{arguments.output}: {counted(len(arguments.texts) - unfinished, 'file')}{running}")

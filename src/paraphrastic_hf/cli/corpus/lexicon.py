@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraphrastic_hf.cli.shared.corpora import add_score_options, batches_of, chosen_score
+from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.cli.shared.options import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 
 if TYPE_CHECKING:
@@ -43,16 +44,12 @@ def configure(parser: Parser) -> None:
     parser.option(
         "--word WORD", "print paraphrases of this word. Repeatable", default=[], action="append"
     )
-    parser.option("--count", "paraphrases printed per word", default=10)
+    parser.option("--count", "paraphrases printed per word", default=10, least=1)
     parser.option(
-        "--min-count", "minimum count of sentence pairs with both words (default: 10)", default=10
+        "--min-count", "minimum count of sentence pairs with both words", default=10, least=1
     )
-    parser.option(
-        "--max-words", "maximum words per sentence, 0 for no limit (default: 30)", default=30
-    )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
-    which.add_argument("--encoder", metavar="MODEL", help="encoder for paraphrase scores")
+    parser.option("--max-words", "maximum words per sentence, 0 for no limit", default=30, least=0)
+    add_score_options(parser, "the paraphrase scores", encoder=None)
     parser.option(
         "--min-score",
         "smallest paraphrase score, -1 to 1, with --score or --encoder (default: 0.35, as in "
@@ -71,17 +68,9 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    if arguments.min_count < 1 or arguments.count < 1 or arguments.max_words < 0:
-        raise DataError(
-            "--min-count and --count must be 1 or more and --max-words 0 or more, got "
-            f"{arguments.min_count}, {arguments.count} and {arguments.max_words}"
-        )
     if not (arguments.output or arguments.word or arguments.simlex):
         raise DataError("Nothing to do. Pass --output, --word or --simlex")
-    if arguments.encoder:
-        check_model_name(arguments.encoder)
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
-    from paraphrastic_hf.cli.shared.lines import check_output
     from paraphrastic_hf.io.files import output_file
     from paraphrastic_hf.pipelines.statistics.lexicon import is_lexicon, read_lexicon, write_lexicon
 
@@ -112,25 +101,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _count(arguments: argparse.Namespace) -> PairCounts:
-    from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
     from paraphrastic_hf.pipelines.statistics.lexicon import PairCounts
-    from paraphrastic_hf.pipelines.steps.base import Score
-    from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
 
-    score: Score | None = None
-    if arguments.score:
-        score = numbers_of(arguments.score)
-    elif arguments.encoder:
-        score = ParaphraseScore(model=arguments.encoder).score
-    columns = [arguments.score] if arguments.score else []
+    score = chosen_score(arguments) if arguments.score or arguments.encoder else None
 
     def pairs() -> Iterator[tuple[str, str]]:
-        for path in arguments.corpus:
-            for rows in read_corpus(path, columns):
-                scores = score(rows) if score else [arguments.min_score] * len(rows)
-                for row, number in zip(rows, scores, strict=True):
-                    if number is not None and number >= arguments.min_score:
-                        yield row["reference"] or "", row["translation"] or ""
+        for rows in batches_of(arguments):
+            scores = score(rows) if score else [arguments.min_score] * len(rows)
+            for row, number in zip(rows, scores, strict=True):
+                if number is not None and number >= arguments.min_score:
+                    yield row["reference"] or "", row["translation"] or ""
 
     return PairCounts(pairs(), max_words=arguments.max_words or None)
 

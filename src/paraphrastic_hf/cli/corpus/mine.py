@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from paraphrastic_hf.cli.mine import add_pair_options, kept_pairs, pair_options, write_parquet
+from paraphrastic_hf.cli.shared.corpora import MAKE_KEYS, make_arguments
 from paraphrastic_hf.cli.shared.options import shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 
-EPILOG = """\
+EPILOG = f"""\
 Each task searches one source file in one target file. The results are joined, so
 DIR/pairs.parquet has the pairs of a single search over all text: score, source, target, and the
 file and line of both. For two files, `paraphrastic mine` is simpler.
@@ -23,9 +24,7 @@ Repeat it when they have ended to choose the pairs. After the search, another --
 DIR holds a copy of the text. A task uses a quarter of `memory` (4 GB by default) for vectors.
 Choosing the pairs needs about 200 bytes per line of both sides.
 
-Set any key of the group `make` of a corpus recipe with --KEY VALUE: executor, workers, partition,
-memory, cpus, gpus, patience, attempts. `paraphrastic corpus make RECIPE --keys make` explains them.
-
+{MAKE_KEYS}
 examples:
   paraphrastic corpus encode multilingual fr/*.txt.xz --output vectors/fr --workers 8
   paraphrastic corpus encode multilingual en/*.txt.xz --output vectors/en --workers 8
@@ -46,12 +45,9 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.extras import require
 
     require("corpora", "datatrove", "pyarrow", what="corpus mine")
-    from paraphrastic_hf.config.recipe import build, check_bounds, parse_overrides
     from paraphrastic_hf.pipelines.mine import mine_shards
-    from paraphrastic_hf.pipelines.recipe import MakeArguments
 
-    make = build(MakeArguments, dict(parse_overrides(arguments.overrides)))
-    check_bounds(make)
+    make = make_arguments(arguments.overrides)
     path = Path(arguments.output) / "pairs.parquet"
     with mine_shards(
         arguments.source,

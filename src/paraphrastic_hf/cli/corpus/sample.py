@@ -6,9 +6,9 @@ import argparse
 import math
 import sys
 
+from paraphrastic_hf.cli.shared.corpora import CORPORA, add_score_options, batches_of, chosen_score
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 
 EPILOG = """\
@@ -24,7 +24,7 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.option("corpus", "corpora: folders of `corpus make`, parquet or TSV files", nargs="*")
+    parser.option("corpus", CORPORA, nargs="*")
     parser.option(
         "--bins EDGE",
         "edges of the score bins. A bin includes its upper edge, but not its lower edge "
@@ -32,16 +32,9 @@ def configure(parser: Parser) -> None:
         type=float,
         nargs="+",
     )
-    parser.option("--per-bin", "rows sampled from each bin, at least 1", default=100)
+    parser.option("--per-bin", "rows sampled from each bin", default=100, least=1)
     parser.option("--seed", "seed of the sample", default=1)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--score", metavar="COLUMN", help="column of the scores for the bins")
-    which.add_argument(
-        "--encoder",
-        default="english",
-        metavar="MODEL",
-        help="encoder for the score, unless --score is given",
-    )
+    add_score_options(parser, "the scores for the bins")
     parser.option("--independent MODEL", "second encoder, for the mean similarity of each bin")
     parser.option(
         "--language-model MODEL",
@@ -63,18 +56,12 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if not arguments.corpus:
         raise DataError("Name a corpus or pass --answers")
-    if arguments.per_bin < 1:
-        raise DataError(f"--per-bin must be 1 or more, got {arguments.per_bin}")
-    for name in (None if arguments.score else arguments.encoder, arguments.independent):
-        if name is not None:
-            check_model_name(name)
     _sample(arguments)
 
 
 @holds_output("drawing a sample")
 def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.io.markdown import Markdown, markdown_table
-    from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
     from paraphrastic_hf.pipelines.statistics.annotation import refuse_sample, write_sample
     from paraphrastic_hf.pipelines.statistics.bins import EDGES, fill_bins, sampled
     from paraphrastic_hf.pipelines.steps.judges import CrossEntropy
@@ -82,14 +69,9 @@ def _sample(arguments: argparse.Namespace) -> None:
 
     if arguments.output:
         refuse_sample(arguments.output)
-    column = arguments.score
-    score = numbers_of(column) if column else ParaphraseScore(model=arguments.encoder).score
-    batches = (
-        rows for path in arguments.corpus for rows in read_corpus(path, [column] if column else [])
-    )
     bins, outside = fill_bins(
-        batches,
-        score,
+        batches_of(arguments),
+        chosen_score(arguments),
         edges=arguments.bins or EDGES,
         of_a_bin=arguments.per_bin,
         seed=arguments.seed,

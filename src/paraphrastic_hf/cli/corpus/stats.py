@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
+from paraphrastic_hf.cli.shared.corpora import CORPORA, add_score_options, chosen_score
+from paraphrastic_hf.cli.shared.lines import dump_json
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.pipelines.statistics.describe import Description, Idf, Mean, describe_corpus
 
 SAMPLE = 100_000  # of the thesis
@@ -35,7 +36,7 @@ HEADER = ("corpus", "rows", "length", "IDF", "para. score", "vocab. entropy", "p
 
 
 def configure(parser: Parser) -> None:
-    parser.option("corpus", "corpora: folders of `corpus make`, parquet or TSV files", nargs="+")
+    parser.option("corpus", CORPORA, nargs="+")
     parser.option(
         "--side",
         "side to describe (default: reference, as in the thesis)",
@@ -48,21 +49,14 @@ def configure(parser: Parser) -> None:
         default=SAMPLE,
     )
     parser.option("--seed", "seed of the sample", default=1)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
-    which.add_argument(
-        "--encoder",
-        default="english",
-        metavar="MODEL",
-        help="encoder for paraphrase scores, unless --score is given",
-    )
+    add_score_options(parser, "the paraphrase scores")
     idf = parser.add_mutually_exclusive_group()
-    idf.add_argument("--idf", metavar="FILE", help="text for IDF, one document per line")
-    idf.add_argument(
-        "--word-counts",
-        metavar="FILE",
-        help="file of words with counts, one word per line. IDF is then -ln of a word's share of "
-        "all counts",
+    parser.option("--idf FILE", "text for IDF, one document per line", group=idf)
+    parser.option(
+        "--word-counts FILE",
+        "file of words with counts, one word per line. IDF is then -ln of a word's share of all "
+        "counts",
+        group=idf,
     )
     parser.option("--parses COLUMN", "column of the bracketed parses")
     parser.flag("--json", "print JSON instead of a table")
@@ -70,17 +64,13 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.io.markdown import markdown_table
-    from paraphrastic_hf.pipelines.read import numbers_of, sample_rows
-    from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
+    from paraphrastic_hf.pipelines.read import sample_rows
 
-    if arguments.score is None:
-        check_model_name(arguments.encoder)
     idf = None
     if arguments.idf or arguments.word_counts:
         idf = Idf.of_file(arguments.idf) if arguments.idf else Idf.of_counts(arguments.word_counts)
     columns = [name for name in (arguments.score, arguments.parses) if name]
-    by_model = ParaphraseScore(model=arguments.encoder)
-    score = numbers_of(arguments.score) if arguments.score else by_model.score
+    score = chosen_score(arguments)
     found: dict[str, Description] = {}
     for path in arguments.corpus:
         rows = sample_rows(path, arguments.sample or None, columns, seed=arguments.seed)
@@ -88,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
             rows, side=arguments.side, idf=idf, scores=score(rows), parses=arguments.parses
         )
     if arguments.json:
-        print(json.dumps({path: _plain(each) for path, each in found.items()}, indent=2))
+        dump_json({path: asdict(each) for path, each in found.items()}, sys.stdout)
         return
     lines = [_line(Path(p).name.partition(".")[0] or p, each) for p, each in found.items()]
     print("\n".join(markdown_table(HEADER, [*lines, *map(list, THESIS)])))
@@ -109,18 +99,3 @@ def _line(name: str, found: Description) -> list[str]:
 
 def _cell(mean: Mean, digits: int) -> str:
     return f"{mean.mean:.{digits}f} ± {mean.deviation:.{digits}f}"
-
-
-def _plain(found: Description) -> dict[str, object]:
-    def mean(value: Mean | None) -> dict[str, float] | None:
-        known = value is not None and not math.isnan(value.mean)
-        return {"mean": value.mean, "deviation": value.deviation} if known and value else None
-
-    return {
-        "rows": found.rows,
-        "length": mean(found.length),
-        "idf": mean(found.idf),
-        "paraphrase_score": mean(found.paraphrase_score),
-        "vocabulary_entropy": found.vocabulary_entropy,
-        "parse_entropy": found.parse_entropy,
-    }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from paraphrastic_hf.cli.shared.corpora import CORPORA, batches_of
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
@@ -24,36 +23,25 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.option("corpus", "corpora: folders of `corpus make`, parquet or TSV files", nargs="+")
+    parser.option("corpus", CORPORA, nargs="+")
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--score", metavar="COLUMN", help="column of the score")
-    which.add_argument(
-        "--step", metavar="NAME", help="step of `corpus make` for the score, such as overlap"
+    parser.option("--score COLUMN", "column of the score", group=which)
+    parser.option(
+        "--step NAME", "step of `corpus make` for the score, such as overlap", group=which
     )
     parser.option("--output DIR", "folder of the parts", required=True)
-    parser.option("--parts", "number of parts, at least 2", default=10)
-    parser.option("--most ROWS", "rows to sample of each part (default: all)", type=int)
+    parser.option("--parts", "number of parts", default=10, least=2)
+    parser.option("--most ROWS", "rows to sample of each part (default: all)", least=1)
     parser.option("--seed", "seed of this sample", default=1)
 
 
 @holds_output("cutting tenths")
 def run(arguments: argparse.Namespace) -> None:
-    wrong = arguments.parts < 2 or (arguments.most is not None and arguments.most < 1)
-    if wrong:
-        raise DataError(
-            f"--parts must be >= 2 and --most >= 1, got {arguments.parts} and {arguments.most}"
-        )
     if Path(arguments.output).resolve() in {Path(path).resolve() for path in arguments.corpus}:
         raise DataError(f"{arguments.output} is both corpus and --output. Choose another --output")
-    from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
+    from paraphrastic_hf.pipelines.read import numbers_of
     from paraphrastic_hf.pipelines.statistics.tenths import write_tenths
     from paraphrastic_hf.pipelines.steps.registry import make_step
-
-    columns = [arguments.score] if arguments.score else []
-
-    def batches() -> Iterator[Sequence[Any]]:
-        for path in arguments.corpus:
-            yield from read_corpus(path, columns)
 
     score = (
         numbers_of(arguments.score)
@@ -61,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
         else make_step(arguments.step, where="--step").score
     )
     parts = write_tenths(
-        batches,
+        lambda: batches_of(arguments),
         score,
         arguments.output,
         parts=arguments.parts,

@@ -9,12 +9,13 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.arrow import blank_texts, is_arrow_file, text_blocks
 from paraphrastic_hf.io.blocks import BLANK, BLOCK, Remarks, is_blank, read_blocks, shown_input
@@ -34,20 +35,15 @@ from paraphrastic_hf.io.pairs import (
 
 Run = TypeVar("Run", bound=Callable[[argparse.Namespace], Any])
 
-FOLDERS = {  # options that name a model or corpus, which may be a folder
-    *("model", "first", "second", "encoder", "parser", "generator", "language_model"),
-    *("metric_model", "judge", "tagger", "corpus"),
-}
 
-
-def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
+def add_bad_lines(parser: Parser, blank: str = "") -> None:
     """Add `--bad-lines`. `blank` is help about blank lines, such as `A blank line scores nan. `."""
-    parser.add_argument(
+    parser.option(
         "--bad-lines",
-        choices=("keep", "refuse"),
+        "blank lines and invalid UTF-8: keep reports them and replaces invalid bytes by U+FFFD, "
+        f"refuse fails at the first. {blank}(default: keep)",
         default="keep",
-        help="blank lines and invalid UTF-8: keep reports them and replaces invalid bytes by "
-        f"U+FFFD, refuse fails at the first. {blank}(default: keep)",
+        choices=("keep", "refuse"),
     )
 
 
@@ -67,22 +63,13 @@ def check_inputs(*paths: str, tables: bool = False) -> None:
 
 
 class PairLine(NamedTuple):
-    """A row of a table of pairs.
+    """A row of a table of pairs."""
 
-    Attributes:
-        line: The line of a TSV file, without its line end. For other tables, the two texts with a
-            tab between them.
-        texts: The two texts. Empty if the row has no texts.
-        wrong: Reason if the row is not a pair, else None.
-        is_header: Whether the row contains the column names.
-        place: File and line, or the number of the row, for messages.
-    """
-
-    line: str
-    texts: Sequence[str] = ("", "")
-    wrong: str | None = None
+    line: str  # without its line end. For other tables than TSV, the texts with a tab between them
+    texts: Sequence[str] = ("", "")  # empty if the row has no texts
+    wrong: str | None = None  # reason if the row is not a pair
     is_header: bool = False
-    place: str = ""
+    place: str = ""  # file and line, or the number of the row, for messages
 
 
 def pair_blocks(
@@ -164,16 +151,10 @@ def _in_blocks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
 def column_blocks(
     path: str, column: str, size: int = BLOCK, *, bad_lines: str = "keep"
 ) -> Iterator[Any]:
-    """Read the texts of a column of a table in blocks.
+    """Read the texts of a column of a table in blocks: lists, or arrays of pyarrow for its formats.
 
-    Args:
-        path: A TSV, CSV, JSON, parquet, Arrow IPC or Lance file, or a saved dataset.
-        column: Name of the column, or its number from 1.
-        size: Maximum number of texts in a block.
-        bad_lines: `keep` to turn an unreadable row into an empty text, or `refuse`.
-
-    Yields:
-        Lists of strings, or arrays of pyarrow for parquet, Arrow IPC and Lance.
+    `column` is a name, or a number from 1. An unreadable row becomes an empty text, or an error if
+    `bad_lines` is `refuse`.
     """
     remarks, number = Remarks(path, refuse=bad_lines == "refuse"), 0
     if is_arrow_file(Path(path)):
@@ -206,19 +187,16 @@ def tell_if_empty(path: str, lines: int, what: str) -> None:
 
 def check_output(path: str, *, is_folder: bool = False) -> None:
     """Raise an error if an output file or folder cannot be written. Create nothing."""
-    if path == "-" and is_folder:
+    if is_folder and path == "-":
         raise DataError("--output must be a folder here, got - (standard output)")
-    folder = Path(path) if is_folder else Path(path).absolute().parent
-    try:
-        if is_stream(path):
-            return
-        if not is_folder and Path(path).is_dir():
-            what = f"{path} is a folder" if path else "--output is empty"
-            raise DataError(f"{what}. Give a file to write")
-        while not folder.exists():
-            folder = folder.absolute().parent
-    except OSError as error:  # such as a name that is too long
-        raise DataError(f"Cannot write {path}: {error.strerror}. Use another --output") from error
+    if is_stream(path):
+        return
+    if not is_folder and (not path or Path(path).is_dir()):
+        raise DataError(f"--output must be a file, got {path!r}")
+    folder = Path(path).absolute()
+    folder = folder if is_folder else folder.parent
+    while not folder.exists():
+        folder = folder.parent
     if not folder.is_dir():
         raise DataError(f"Cannot write {path}: {folder} is not a folder. Choose another --output")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -243,27 +221,6 @@ def holds_output(doing: str) -> Callable[[Run], Run]:
         return held  # type: ignore[return-value]
 
     return hold
-
-
-def refuse_overwriting(options: Mapping[str, Any]) -> None:
-    """Raise an error if the output would overwrite an input of the command.
-
-    Inputs are the files, and all files in the model or corpus folders, that other options name.
-    """
-    output = options.get("output")
-    if not isinstance(output, str) or not os.path.isfile(output):
-        return
-    for name, value in options.items():
-        for given in value if isinstance(value, list) else [value]:
-            if name == "output" or not isinstance(given, str):
-                continue
-            if name in FOLDERS and os.path.isdir(given):
-                if Path(output).resolve().is_relative_to(Path(given).resolve()):
-                    raise DataError(
-                        f"{output} is part of the input {given}. Choose another --output"
-                    )
-            elif os.path.isfile(given) and os.path.samefile(given, output):
-                raise DataError(f"{output} is both input and output. Choose another --output")
 
 
 def is_stream(path: str) -> bool:
@@ -295,9 +252,9 @@ def open_output(path: str) -> Iterator[IO[str]]:
             yield file
 
 
-def add_json_option(parser: argparse.ArgumentParser, what: str) -> None:
+def add_json_option(parser: Parser, what: str) -> None:
     """Add `--json`. `what` describes the printed value, such as `an object per pair`."""
-    parser.add_argument("--json", action="store_true", help=f"print JSON: {what}")
+    parser.flag("--json", f"print JSON: {what}")
 
 
 def dump_json(value: Any, output: IO[str], *, indent: int | None = 2) -> None:

@@ -34,21 +34,19 @@ MODEL = "encoder: model directory, packaged model (english, multilingual, tiny) 
 TEXTS = "file with one text per line (also .gz, .xz, .bz2), or - for standard input"
 
 
-def add_trust_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def add_trust_option(parser: Parser) -> None:
+    parser.flag(
         "--trust-remote-code",
-        action="store_true",
-        help="run Python code that comes with a model of another library, with your permissions "
+        "run Python code that comes with a model of another library, with your permissions "
         "(default: refuse such models)",
     )
 
 
-def add_encoder_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--latent",
-        metavar="NAME",
-        help="for generative models, the latent variable whose mean is the embedding: semantic, or "
-        "a language such as en (default: semantic)",
+def add_encoder_options(parser: Parser) -> None:
+    parser.option(
+        "--latent NAME",
+        "for generative models, the latent variable whose mean is the embedding: semantic, or a "
+        "language such as en (default: semantic)",
     )
     add_trust_option(parser)
 
@@ -57,20 +55,21 @@ def named_encoder(arguments: argparse.Namespace, *, num_threads: int = -1) -> An
     """Load the encoder `arguments.model` with the options of `add_encoder_options`."""
     from paraphrastic_hf.encoders.load import load_encoder
 
-    return load_encoder(
-        arguments.model,
-        num_threads=num_threads,
-        latent=arguments.latent,
-        trust_remote_code=arguments.trust_remote_code,
-    )
+    with data_errors():
+        return load_encoder(
+            arguments.model,
+            num_threads=num_threads,
+            latent=arguments.latent,
+            trust_remote_code=arguments.trust_remote_code,
+        )
 
 
 VARIABLE = "PARAPHRASTIC_DATA"
 
 
-def add_data_option(parser: argparse._ActionsContainer, what: str) -> None:
+def add_data_option(parser: Parser, what: str, **options: Any) -> None:
     """Add `--data`. `what` is the use of the data folder, for the help text."""
-    parser.add_argument("--data", metavar="DIR", help=f"data folder: {what} (default: ${VARIABLE})")
+    parser.option("--data DIR", f"data folder: {what} (default: ${VARIABLE})", **options)
 
 
 def data_root(given: str | None, what: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from paraphrastic_hf.errors import nearest, nearest_name
-
-OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # what other tools call a command
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -23,25 +21,24 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         return f"{text} (default: %(default)s)"
 
     def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+        if isinstance(action.type, _AtLeast):
+            return "N"
         return {int: "N", float: "FLOAT"}.get(action.type, action.dest.upper())  # type: ignore[call-overload, no-any-return]
 
 
-class _Joined(argparse._StoreAction):
-    """Action that joins the values of a repeated option with several values each."""
+@dataclass(frozen=True)
+class _AtLeast:
+    """Type of an option: an integer of at least `least`."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest, self.default)
-        if isinstance(values, list) and option_string and before is not self.default:
-            if isinstance(self.nargs, int):
-                raise argparse.ArgumentError(self, "may be given only once")
-            values = [*before, *values]
-        super().__call__(parser, namespace, values, option_string)
+    least: int
+
+    def __call__(self, text: str) -> int:
+        if int(text) < self.least:
+            raise argparse.ArgumentTypeError(f"must be {self.least} or more, got {text}")
+        return int(text)
+
+    def __repr__(self) -> str:  # argparse shows it for a text that is no number
+        return "integer"
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,33 +46,46 @@ class Parser(argparse.ArgumentParser):
 
     Unknown options raise an error with a suggestion. A command with the default value
     `takes_overrides` receives them instead.
-
-    Attributes:
-        late_epilog: Function that returns the end of the help, called only for `--help`.
     """
 
-    late_epilog: Callable[[], str] | None = None
     _given: Sequence[str] = ()
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **{"formatter_class": _Formatter, **options})
-        for name in (None, "store"):
-            self.register("action", name, _Joined)
 
-    def option(self, name: str, help: str, default: Any = None, **options: Any) -> None:
-        """Add an argument, with the options of `add_argument`.
+    def option(
+        self,
+        name: str,
+        help: str,
+        default: Any = None,
+        *,
+        least: int | None = None,
+        group: argparse._ActionsContainer | None = None,
+        **options: Any,
+    ) -> None:
+        """Add an argument, with the options of `add_argument`, to a group or else to the parser.
 
-        A metavar may follow the name: `--output DIR`. A number as `default` sets the type.
+        A metavar may follow the name: `--output DIR`. A number as `default` sets the type, and
+        `least` is the smallest allowed integer. If an option of several values is repeated, the
+        values are joined.
         """
-        name, _, metavar = name.partition(" ")
+        *names, last = name.split(", ")
+        last, _, metavar = last.partition(" ")
         if metavar:
             options["metavar"] = metavar
-        if type(default) in (int, float):
+        if least is not None:
+            options["type"] = _AtLeast(least)
+        elif type(default) in (int, float):
             options.setdefault("type", type(default))
-        self.add_argument(name, help=help, default=default, **options)
+        if options.get("nargs") == "+" and not default:
+            options["action"] = "extend"
+        container = self if group is None else group
+        container.add_argument(*names, last, help=help, default=default, **options)
 
-    def flag(self, name: str, help: str) -> None:
-        self.add_argument(name, help=help, action="store_true")
+    def flag(
+        self, name: str, help: str, *, group: argparse._ActionsContainer | None = None
+    ) -> None:
+        self.option(name, help, False, group=group, action="store_true")
 
     def add_module(self, name: str) -> None:
         module = importlib.import_module(name)
@@ -92,11 +102,6 @@ class Parser(argparse.ArgumentParser):
             super().error(f"unrecognized arguments: {' '.join(rest)}{self._hint(rest)}")
         return known, rest
 
-    def format_help(self) -> str:
-        if self.late_epilog is not None:
-            self.epilog = self.late_epilog()
-        return super().format_help()
-
     def error(self, message: str) -> NoReturn:
         """Exit with a message. If a required argument is missing, suggest corrections of unknown
         options.
@@ -107,8 +112,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            meant = OTHER_NAMES.get(str(value), str(value))
-            known = nearest_name(meant, map(str, action.choices))
+            known = nearest_name(str(value), map(str, action.choices))
             if isinstance(action, argparse._SubParsersAction):
                 kind = str(action.metavar).lower()
                 raise argparse.ArgumentError(None, f"No {kind} is named {value!r}. {known}")
@@ -118,13 +122,8 @@ class Parser(argparse.ArgumentParser):
         return [name for name in self._option_string_actions if name.startswith("--")]
 
     def _hint(self, unknown: Sequence[str]) -> str:
-        for name in unknown:
-            if name.partition("=")[0] in self._option_string_actions and "--" in self._given:
-                return f". Put {name} before --, because everything after -- is a file name"
-            if name.startswith("-") and os.path.exists(name):
-                return f". Write ./{name} for the file of that name"
-            if name.startswith("--"):
-                meant = nearest(name.partition("=")[0], self._options(), cutoff=0.6)
-                if meant is not None:
-                    return f". Did you mean {meant} instead of {name.partition('=')[0]}?"
+        for name in (each.partition("=")[0] for each in unknown if each.startswith("--")):
+            meant = nearest(name, self._options(), cutoff=0.6)
+            if meant is not None:
+                return f". Did you mean {meant} instead of {name}?"
         return ""

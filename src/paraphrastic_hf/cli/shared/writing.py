@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import IO, Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import IO, TypeVar
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, open_output, tell_if_empty
 from paraphrastic_hf.cli.shared.options import data_errors
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
-from paraphrastic_hf.io.blocks import read_blocks, shown_input
+from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import one_line
 
 Text = TypeVar("Text", str, tuple[str, str])
 
 LINES_AT_A_TIME = 1024
+GENERATIVE = "generative model: model directory of a recipe of kind generative"
 logger = logging.getLogger(__name__)
 
 
@@ -76,18 +77,6 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
         )
 
 
-def check_reconstruction(config: Mapping[str, Any], language: str | None) -> None:
-    """Raise an error for a language that a generative model does not write.
-
-    The language may be None if the model writes only one. An empty `config` is not checked.
-    """
-    from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
-
-    if config:
-        with data_errors():
-            chosen_task(tasks_of(config), "reconstruct", language)
-
-
 def write_lines(
     arguments: argparse.Namespace,
     write: Callable[[list[str], GenerationOptions], list[list[GeneratedText]]],
@@ -97,20 +86,7 @@ def write_lines(
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
     )
-    write_blocks(arguments, _warn_of_columns(blocks, arguments.file), write, how)
-
-
-def _warn_of_columns(blocks: Iterable[list[str]], path: str) -> Iterator[list[str]]:
-    """Yield the blocks. Warn if all lines of the first block have a tab."""
-    for number, block in enumerate(blocks):
-        if not number and all("\t" in line for line in block):
-            logger.warning(
-                "Every line of %s has a tab and is read as one sentence. Select a column of a "
-                "table first: cut -f1 %s",
-                shown_input(path),
-                path,
-            )
-        yield block
+    write_blocks(arguments, blocks, write, how)
 
 
 def write_blocks(

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.data_root import write_supervised
+from tests.hub.families import Models
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    root = write_supervised(tmp_path_factory.mktemp("data"))
+    return Models(tmp_path_factory.mktemp("models"), root)
