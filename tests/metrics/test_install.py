@@ -3,12 +3,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import RepoCard
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.metrics import install
