@@ -17,7 +17,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """Import the modules `drawing` and `answers` of the Space afresh, and `app` with
     `space.load("app")`."""
     monkeypatch.syspath_prepend(str(SPACE))
-    for name in ("MODELS", "STYLE", "SYNTAX", "GENERATOR", "PARSER"):
+    for name in ("MODELS", "STYLE", "PARAPHRASER"):
         monkeypatch.delenv(f"PARAPHRASTIC_{name}", raising=False)
     yield SimpleNamespace(
         load=importlib.import_module, **{m: importlib.import_module(m) for m in MODULES[:2]}

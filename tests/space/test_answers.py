@@ -14,7 +14,6 @@ import torch
 import yaml
 from huggingface_hub import SpaceCard
 
-import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
@@ -154,30 +153,12 @@ def test_the_style_page_generates_text(space: SimpleNamespace, tmp_path: Path) -
         space.answers.style("the cat sleeps", " ", "en", 2, model=model)
 
 
-def test_the_syntax_page_generates_text(
-    space: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Paraphraser:
-        @classmethod
-        def from_pretrained(
-            cls, name: str, *, generator: str | None, parser: Any, encoder: Any
-        ) -> Paraphraser:
-            assert (name, generator, parser) == ("any", None, None)
-            assert encoder.encode("a cat").shape == (512,)
-            return cls()
-
-        def paraphrase(self, lines: list[str], templates: list[str]) -> list[list[Any]]:
-            both = [(f"{lines[0]} by {each}", each) for each in templates]
-            return [
-                [SimpleNamespace(text=t, template=by, similarity=0.5, remark="") for t, by in both]
-            ]
-
-    monkeypatch.setattr(paraphrastic_hf, "SyntacticParaphraser", Paraphraser, raising=False)
-    page = space.answers.syntax("cats sleep", "(ROOT (S))\n\n(ROOT (NP))", model="any")
-    assert "cats sleep by (ROOT (NP))" in page
-    assert page.count('<td class="number">0.50</td>') == 2
+def test_paraphrases_have_the_templates(space: SimpleNamespace) -> None:
+    template = "(ROOT (S (NP) (VP) (.)))"
+    page = space.answers.paraphrase("Cats sleep.", f"{template}\n\n{template}", model="paraphraser")
+    assert page.count(template) == 2
     with pytest.raises(DataError):
-        space.answers.syntax("cats sleep", "\n", model="any")
+        space.answers.paraphrase(" ", template, model="paraphraser")
 
 
 NO_TORCH = """

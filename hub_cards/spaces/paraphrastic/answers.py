@@ -157,31 +157,24 @@ def style(source: str, model_of_style: str, language: str, count: float, *, mode
     return drawing.table(["written"], [[each.text] for each in written])
 
 
-@functools.lru_cache(maxsize=2)
-def syntax_model(name: str, generator: str, parser: str) -> Any:
-    """Load a paraphraser with a given syntax; imports torch.
+@functools.lru_cache(maxsize=1)
+def paraphraser(name: str) -> Any:
+    """Load a paraphraser and the packaged parser; imports torch."""
+    from paraphrastic_hf import SyntacticParaphraser
 
-    A paraphraser that reads whole parses needs a generator, which completes templates.
-    """
-    import paraphrastic_hf
-
-    return paraphrastic_hf.SyntacticParaphraser.from_pretrained(
-        name,
-        generator=generator or None,
-        parser=parser or None,
-        encoder=encoder("english"),
-    )
+    return SyntacticParaphraser.from_pretrained(name, parser="parser", encoder=encoder("english"))
 
 
-def syntax(text: str, templates: str, *, model: str, generator: str = "", parser: str = "") -> str:
-    """Paraphrase a sentence with each template, one per line."""
-    wanted = [line.strip() for line in templates.splitlines() if line.strip()]
-    if not text.strip() or not wanted:
-        raise DataError(
-            "Enter a sentence and templates such as (ROOT (S (NP) (VP) (.))), one per line."
-        )
+def paraphrase(text: str, templates: str, *, model: str) -> str:
+    """Show the best paraphrases of a sentence, or one for each template, one per line."""
+    if not text.strip():
+        raise DataError("Enter a sentence.")
     _refuse_long(text)
-    (written,) = syntax_model(model, generator, parser).paraphrase([text], wanted)
+    wanted = [line.strip() for line in templates.splitlines() if line.strip()]
+    writer = paraphraser(model)
+    (written,) = writer.paraphrase([text], wanted) if wanted else writer.best([text])
+    if not written:
+        return drawing.note("No paraphrase passes the filter. Enter templates to see all outputs.")
     rows = [(each.text, each.template, each.similarity, each.remark) for each in written]
     return drawing.table(["written", "template", "cosine", "problem"], rows)
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import answers
@@ -16,10 +17,8 @@ import gradio as gr
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.io.limited import SERVER
 
-STYLE, SYNTAX, GENERATOR, PARSER = (
-    os.environ.get(f"PARAPHRASTIC_{name}", "")
-    for name in ("STYLE", "SYNTAX", "GENERATOR", "PARSER")
-)
+STYLE = os.environ.get("PARAPHRASTIC_STYLE", "")
+PARAPHRASER = os.environ.get("PARAPHRASTIC_PARAPHRASER", "paraphraser")
 LONGEST_LINK = 6_000  # characters that servers and messages accept
 ABOUT = "# Paraphrastic\nSmall, fast sentence encoders that place paraphrases close together."
 LINK = """(...values) => {
@@ -109,7 +108,7 @@ class Page:
 
 
 def pages() -> list[Page]:
-    """Return the pages that have a model."""
+    """Return the pages whose model can be loaded."""
     models = answers.models()
     model = Choice("model", models)
     found = [
@@ -170,15 +169,18 @@ def pages() -> list[Page]:
                 [["The cat sleeps on the wall.", "Where is my sister?", languages[0], 3]],
             )
         )
-    if SYNTAX:
+    if find_spec("torch"):
         found.append(
             Page(
-                "syntax",
-                "Syntax",
-                "Paraphrase a sentence with given syntactic templates.",
-                {"text": Text("sentence"), "templates": Text("templates, one per line", 4)},
-                functools.partial(answers.syntax, model=SYNTAX, generator=GENERATOR, parser=PARSER),
-                [[CATS[0], "(ROOT (S (NP) (VP) (.)))\n(ROOT (SBARQ (WHNP) (SQ) (.)))"]],
+                "paraphrase",
+                "Paraphrase",
+                "The best paraphrases of an English sentence, or one for each syntactic template.",
+                {"text": Text("sentence"), "templates": Text("templates (optional)", 4)},
+                functools.partial(answers.paraphrase, model=PARAPHRASER),
+                [
+                    ["When it rains, we take the bus to school.", ""],
+                    [CATS[0], "(ROOT (S (NP) (VP) (.)))\n(ROOT (SBARQ (WHNP) (SQ) (.)))"],
+                ],
             )
         )
     return found
