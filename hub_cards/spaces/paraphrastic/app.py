@@ -179,7 +179,7 @@ def pages() -> list[Page]:
                 functools.partial(answers.paraphrase, model=PARAPHRASER),
                 [
                     ["When it rains, we take the bus to school.", ""],
-                    [CATS[0], "(ROOT (S (NP) (VP) (.)))\n(ROOT (SBARQ (WHNP) (SQ) (.)))"],
+                    ["He left early because he was tired.", "(ROOT (S (SBAR) (,) (NP) (VP) (.)))"],
                 ],
             )
         )
