@@ -7,8 +7,6 @@ from paraphrastic_hf.corpora.sources import SOURCES, Source, checksums
 from paraphrastic_hf.io.download import Remote, _digest_of_members
 from paraphrastic_hf.io.files import content_hash
 
-PLAIN_HTTP = "http://nlpgrid.seas.upenn.edu/"  # not known to serve https
-
 
 def remotes() -> dict[tuple[str, str], Remote]:
     """Every remote file by corpus and path. Corpora of any language pair count once."""
@@ -34,12 +32,6 @@ def test_every_checksum_belongs_to_a_record() -> None:
     for corpus, records in checksums().items():
         for place in records:
             assert (corpus, place.partition("!")[0]) in known, place
-
-
-def test_addresses_use_https_if_the_host_supports_it() -> None:
-    plain = [r.url for r in remotes().values() if not r.url.startswith("https://")]
-    assert len(plain) == 24
-    assert all(url.startswith(PLAIN_HTTP) for url in plain)
 
 
 def test_checksums_match_the_official_files(data: Path) -> None:

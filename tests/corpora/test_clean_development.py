@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from paraphrastic_hf.corpora.folder import open_folder
+from paraphrastic_hf.corpora.layouts import read_table
 from paraphrastic_hf.corpora.load import find_source, load_dataset
 from paraphrastic_hf.corpora.readers import clean_development
 from paraphrastic_hf.corpora.readers.clean_development import (
-    READERS,
     RECORD,
     pair_digest,
     pair_key,
@@ -31,7 +31,7 @@ from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
-CONFIGS = list(READERS)
+CONFIGS = list(find_source("clean_development").configs)
 Keys = frozenset[tuple[str, str]]
 
 
@@ -193,7 +193,7 @@ def test_reported_and_repeated_pairs_are_left_out(
 
 def rows_of(config: str) -> Iterable[Mapping[str, Any]]:
     opened = open_folder(find_source("clean_development"), config, folder())
-    return READERS[config](opened, "validation")
+    return read_table(find_source(config), opened, "default", "validation")
 
 
 def found_again() -> list[str]:

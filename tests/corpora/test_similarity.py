@@ -11,7 +11,7 @@ import pytest
 from paraphrastic_hf.corpora.load import builder, load_dataset
 from paraphrastic_hf.corpora.readers.similarity import share_of
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
-from paraphrastic_hf.corpora.sources import read_records
+from paraphrastic_hf.corpora.sources import SOURCES, read_records
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.download import Remote
 from tests.corpora.layouts import FILES, ROWS, SICK_HEADER, write, write_all
@@ -61,16 +61,15 @@ def test_archives_are_downloaded_without_data_dir(
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     monkeypatch.setenv("no_proxy", "*")
     cache = str(corpora.parent / "rows")
-    made = type(builder("sts", "sts12", data_dir=corpora, cache_dir=cache))
     with serving() as server:
         remotes = []
-        for remote in made.source.files:
+        for remote in SOURCES["sts"].files:
             year, kind = remote.path[5:7], remote.path[11:].removesuffix(".zip")
             folder = corpora / f"sts{year}" / ("train" if kind == "train" else "original")
             archive = shutil.make_archive(str(corpora.parent / kind), "zip", folder)
             server.serve(remote.path, Path(archive).read_bytes())
             remotes.append(Remote(remote.path, server.url(remote.path)))
-        monkeypatch.setattr(made, "source", replace(made.source, files=tuple(remotes)))
+        monkeypatch.setitem(SOURCES, "sts", replace(SOURCES["sts"], files=tuple(remotes)))
         for split, streaming in itertools.product(("test", "train", "test"), (False, True)):
             found = load_dataset("sts", "sts12", split, cache_dir=cache, streaming=streaming)
             assert list(found) == ROWS["sts", "sts12", split]

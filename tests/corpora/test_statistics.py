@@ -1,15 +1,6 @@
 from __future__ import annotations
 
-import random
-from collections import Counter
-
-import pytest
-
-from paraphrastic_hf.corpora.builder import (
-    bitext,
-    labeled,
-    scored_pair,
-)
+from paraphrastic_hf.corpora.builder import bitext, labeled, scored_pair
 from paraphrastic_hf.corpora.counts import RowCount, markdown
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.corpora.statistics import describe
@@ -62,14 +53,6 @@ def test_missing_texts_and_scores_are_ignored() -> None:
     assert (score["low"], score["high"], max(score["histogram"])) == (3.0, 3.0, 4)
 
 
-def test_every_score_falls_into_its_bin() -> None:
-    choice = random.Random(0)
-    scores = [0.0, 5.0, *(choice.uniform(0, 5) for _ in range(200))]
-    rows = [{"sentence1": "a", "sentence2": "b", "score": score} for score in scores]
-    bins = Counter(min(int(score // 0.5), 9) for score in scores)
-    assert describe(rows, scored_pair())["score"]["histogram"] == [bins[n] for n in range(10)]
-
-
 def row(corpus: str, config: str, split: str, read: int, published: int | None) -> str:
     return markdown([RowCount(corpus, config, split, read, published)]).splitlines()[-1]
 
@@ -100,10 +83,8 @@ def test_the_table_explains_differences() -> None:
     assert all(number in line for number in ("12,000", "11,000", " 12 ", " 1 "))
 
 
-@pytest.mark.parametrize("count", [7, 9])
-def test_the_table_shows_the_first_six_differences(count: int) -> None:
-    counts = [RowCount("wordsim", f"set{n}", "test", n, 0) for n in range(1, count + 1)]
+def test_the_table_shows_the_first_six_differences() -> None:
+    counts = [RowCount("wordsim", f"set{n}", "test", n, 0) for n in range(1, 10)]
     line = markdown(counts).splitlines()[-1]
-    assert "set6 test: +6" in line
-    assert f" {count - 6} more" in line
+    assert all(part in line for part in ("set6 test: +6", " 3 more"))
     assert "set7 test" not in line

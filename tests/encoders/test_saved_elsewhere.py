@@ -160,7 +160,7 @@ def test_a_foreign_tokenizer_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         with pytest.raises(ModelError):
             load_tokenizer(tmp_path)
     (tmp_path / "modules.json").unlink()
-    monkeypatch.setattr("paraphrastic_hf.text.load._subwords", lambda _: pytest.fail("made"))
+    monkeypatch.setattr("paraphrastic_hf.text.load._rebuilt", lambda *_: pytest.fail("made"))
     with pytest.raises(ModelError):
         load_tokenizer(tmp_path)
 

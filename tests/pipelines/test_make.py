@@ -85,32 +85,6 @@ def files_of(output: Path) -> dict[str, list[dict[str, Any]]]:
 # -- dealing ---------------------------------------------------------------------------------------
 
 
-def test_rows_with_equal_references_are_in_one_task(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.tsv"
-    rows = [(f"a cat {n % 20}", f"cat number {n}") for n in range(200)]
-    text = "".join(f"{a.upper() if n % 3 else a}\t{b}\n" for n, (a, b) in enumerate(rows))
-    path.write_text(text, encoding="utf-8")
-    sources = recipe_of(path).data
-    counts = deal(sources, tmp_path / "rows", 4)
-    found = [
-        list(
-            dealt_rows(
-                tmp_path / "rows" / f"{n:05d}.tsv", counts[n], sources.sources, is_bitext=False
-            )
-        )
-        for n in range(4)
-    ]
-    assert sum(counts) == 200
-    assert sum(map(bool, found)) > 1
-    tasks: dict[str, set[int]] = {}
-    for task, some in enumerate(found):
-        numbers = [int(row[TRANSLATION].split()[-1]) for row in some]
-        assert numbers == sorted(numbers)
-        for row in some:
-            tasks.setdefault(row[REFERENCE].lower(), set()).add(task)
-    assert all(len(where) == 1 for where in tasks.values())
-
-
 BITEXT: dict[str, Any] = {"engine": {"kind": "apertium", "model": "spa-eng"}}
 
 

@@ -7,6 +7,12 @@ With `datasets` 4 and later:
 `paraphrastic_hf.load_dataset("hard_sts", "hard_plus", data_dir="DATA")`
 """
 
-from paraphrastic_hf.corpora.readers.hard_sts import HardSts
+from typing import Any
 
-__all__ = ["HardSts"]
+from paraphrastic_hf.corpora.readers import hard_sts
+from paraphrastic_hf.corpora.sources import SOURCES
+
+
+class HardSts(hard_sts.HardSts):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(SOURCES["hard_sts"], **options)

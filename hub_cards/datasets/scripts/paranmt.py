@@ -7,6 +7,12 @@ With `datasets` 4 and later:
 `paraphrastic_hf.load_dataset("paranmt", "50m", data_dir="DATA")`
 """
 
-from paraphrastic_hf.corpora.readers.paraphrase import ParaNmt
+from typing import Any
 
-__all__ = ["ParaNmt"]
+from paraphrastic_hf.corpora.readers import paraphrase
+from paraphrastic_hf.corpora.sources import SOURCES
+
+
+class ParaNmt(paraphrase.ParaNmt):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(SOURCES["paranmt"], **options)

@@ -7,6 +7,12 @@ With `datasets` 4 and later:
 `paraphrastic_hf.load_dataset("sts", "sts14", data_dir="DATA")`
 """
 
-from paraphrastic_hf.corpora.readers.similarity import Sts
+from typing import Any
 
-__all__ = ["Sts"]
+from paraphrastic_hf.corpora.readers import similarity
+from paraphrastic_hf.corpora.sources import SOURCES
+
+
+class Sts(similarity.Sts):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(SOURCES["sts"], **options)

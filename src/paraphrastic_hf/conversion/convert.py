@@ -43,23 +43,9 @@ def convert(
 ) -> Converted:
     """Convert a released model or a file of vectors to a model directory.
 
-    The directory loads with `AutoModel`, `SentenceTransformer` and `SentenceEncoder`. Its file
-    `source.json` records the origin.
-
-    Args:
-        source: Vectors in GloVe's text format (also .gz, .xz, .zip), a Theano release (.pickle) or
-            a PyTorch release (.pt). No code in the file is run.
-        output: Directory to write. An error leaves no partial directory.
-        choices: Facts that the file does not contain.
-        overwrite: Replace an earlier conversion in `output`.
-
-    Raises:
-        DataError: The file is damaged, has an unknown format, contains code, or needs a choice that
-            is not given. Or `output` is in use or cannot be written.
-        DiskError: The disk is full.
-
-    Example:
-        >>> convert("paragram-phrase-XXL.txt", "runs/paragram")  # doctest: +SKIP
+    `source` has vectors in GloVe's text format (also .gz, .xz, .zip), or is a Theano (.pickle) or
+    PyTorch release (.pt). `choices` are facts that it does not contain. The directory loads with
+    `AutoModel`, `SentenceTransformer` and `SentenceEncoder`. Its `source.json` records the origin.
     """
     path, choices = Path(source), choices or Choices()
     form = checked_form(path, Path(output), choices, overwrite=overwrite)
@@ -84,10 +70,7 @@ def convert(
 
 
 def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> Converted:
-    """Convert vectors of words (PARAGRAM-PHRASE; thesis, 3.1.2) or trigrams to an averaging model.
-
-    A file has trigrams if all entries have three characters.
-    """
+    """Convert vectors of words (PARAGRAM-PHRASE; thesis, 3.1.2) or trigrams to a model."""
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
             f"{path} has vectors as text: --kind must be words or trigrams, got {choices.kind}"

@@ -119,19 +119,16 @@ def _weights(
 ) -> tuple[np.ndarray, State]:
     """Return the embedding table of the chosen language, and the arrays of its LSTM, if any."""
     stored = checkpoint["state_dict"]
-    sides = {"": {}, "_fr": {}}  # type: dict[str, dict[str, torch.Tensor]]
+    sides: dict[str, dict[str, torch.Tensor]] = {"": {}, "_fr": {}}
     for name, tensor in stored.items() if isinstance(stored, dict) else ():
         module, _, rest = name.partition(".")
-        if module.removesuffix("_fr") not in ("embedding", "lstm") or not isinstance(
-            tensor, torch.Tensor
-        ):
+        kind = module.removesuffix("_fr")
+        if kind not in ("embedding", "lstm") or not isinstance(tensor, torch.Tensor):
             raise DataError(
                 f"{path} has weights {name!r}, which no released encoder has. The file contains\n "
                 f" {_described(checkpoint)}"
             )
-        sides["_fr" if module.endswith("_fr") else ""][f"{module.removesuffix('_fr')}.{rest}"] = (
-            tensor
-        )
+        sides[module.removeprefix(kind)][f"{kind}.{rest}"] = tensor
     if not sides["_fr"]:
         choices.refuse(str(path), {"side": "has one encoder and table for both languages"})
     if sides["_fr"] and choices.side is None:
@@ -242,19 +239,12 @@ def _some(tokens: list[str]) -> str:
     return ", ".join(map(repr, tokens[:3])) + (", ..." if len(tokens) > 3 else "")
 
 
-def _described(value: Any) -> str:
-    if not isinstance(value, dict):
-        return f"a {type(value).__name__}"
-    lines = []
-    for key, item in value.items():
-        if isinstance(item, torch.Tensor):
-            lines.append(f"{key}: tensor {tuple(item.shape)}")
-        elif key == "state_dict" and isinstance(item, dict):
-            lines += [
-                f"state_dict {name}: tensor {tuple(getattr(tensor, 'shape', '?'))}"
-                for name, tensor in item.items()
-            ]
-        else:
-            size = f" of {len(item):,}" if isinstance(item, dict | list) else ""
-            lines.append(f"{key}: {type(item).__name__}{size}")
-    return "\n  ".join(lines)
+def _described(checkpoint: Any) -> str:
+    if not isinstance(checkpoint, dict):
+        return f"a {type(checkpoint).__name__}"
+    weights = checkpoint.get("state_dict")
+    named = {f"state_dict {k}": v for k, v in weights.items()} if isinstance(weights, dict) else {}
+    return "\n  ".join(
+        f"{name}: {type(item).__name__} {tuple(getattr(item, 'shape', ()))}".removesuffix(" ()")
+        for name, item in {**checkpoint, **named}.items()
+    )

@@ -20,23 +20,25 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[att
 
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.files import SPECIAL_TOKENS
-from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, SubwordTokenizer
+from paraphrastic_hf.text.subword import (
+    CONTROL_PIECE,
+    NORMAL_PIECE,
+    UNKNOWN_ID,
+    UNKNOWN_PIECE,
+    SubwordTokenizer,
+    set_pieces,
+)
 
-UNIGRAM = 1  # sentencepiece's enums
-UNKNOWN_PIECE, CONTROL_PIECE = 2, 3
+UNIGRAM = 1  # sentencepiece's enum
 UNKNOWN_PENALTY = 10.0  # sentencepiece: lowest score minus the score of an unknown character
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A tokenizer with its embedding table.
+    """A tokenizer with its embedding table, (vocab, dim) float32.
 
-    Attributes:
-        table: (vocab, dim) float32.
-        missing: Pieces without a row in the release.
-        unreached: Entries of the vocabulary that the tokenizer never produces: runs of unknown
-            characters, which the release looks up as a whole.
+    `missing` are pieces without a row in the release. `unreached` are entries of the vocabulary
+    that the tokenizer never produces: runs of unknown characters, looked up as a whole there.
     """
 
     tokenizer: SubwordTokenizer
@@ -53,13 +55,10 @@ def convert_pieces(
     lowercase: bool,
     keep_unknown: bool,
 ) -> Pieces:
-    """Convert the released sentencepiece model and embedding table.
+    """Convert the released sentencepiece model and embedding table, (rows, dim).
 
-    Args:
-        path: The sentencepiece model, which must be Unigram.
-        table: (rows, dim).
-        keep_unknown: Give pieces without a row the vector of `UUUNKKK`, the release's unknown
-            token, as `--zero-unk 0` does. Otherwise they get zeros.
+    With `keep_unknown`, pieces without a row get the vector of `UUUNKKK`, the release's unknown
+    token, as with `--zero-unk 0`. Otherwise they get zeros.
     """
     proto = _read_model(Path(path))
     pieces = [piece for piece in proto.pieces if piece.type == NORMAL_PIECE]
@@ -68,21 +67,10 @@ def convert_pieces(
     others = sorted(token for token in row_of if token not in known and token != UNKNOWN)
     characters = [token for token in others if len(token) == 1]
 
-    del proto.pieces[:]
-    for token, kind in zip(SPECIAL_TOKENS.values(), (CONTROL_PIECE, UNKNOWN_PIECE), strict=True):
-        proto.pieces.add(piece=token, score=0.0, type=kind)
-    proto.pieces.extend(pieces)
-    for character in characters:
-        proto.pieces.add(piece=character, score=score, type=NORMAL_PIECE)
-    proto.trainer_spec.vocab_size = len(proto.pieces)
-    proto.trainer_spec.pad_id, proto.trainer_spec.unk_id = PAD_ID, UNKNOWN_ID
-    proto.trainer_spec.bos_id = proto.trainer_spec.eos_id = -1
-    proto.normalizer_spec.name = "identity"  # our tokenizer normalizes first
+    kept = [(piece.piece, piece.score) for piece in pieces]
     proto.normalizer_spec.precompiled_charsmap = b""
-    tokenizer = SubwordTokenizer(
-        proto.SerializeToString(), lowercase=lowercase, keep_unknown=keep_unknown
-    )
-
+    model = set_pieces(proto, [*kept, *((character, score) for character in characters)])
+    tokenizer = SubwordTokenizer(model, lowercase=lowercase, keep_unknown=keep_unknown)
     tokens = tokenizer.tokens()[2:]
     missing = [token for token in tokens if token not in row_of]
     if len(missing) > len(tokens) // 2:

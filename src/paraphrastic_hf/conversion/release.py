@@ -55,11 +55,7 @@ class Choices:
     bad_rows: str = "refuse"
 
     def refuse(self, place: str, unread: Mapping[str, str]) -> None:
-        """Raise a `DataError` if an option was given that has no effect.
-
-        `unread` maps names of options without effect to the reasons. The message starts with
-        `place`.
-        """
+        """Raise an error for a given option among `unread`, which have no effect for a reason."""
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in unread and value != field.default:
@@ -70,11 +66,7 @@ class Choices:
 
 
 def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: bool) -> str:
-    """Return the format of a file, `torch`, `theano` or `text`, after checks of all options.
-
-    Raises:
-        DataError: The file does not exist, an option does not apply, or `output` is not empty.
-    """
+    """Return the format of a file, `torch`, `theano` or `text`, after checks of all options."""
     if choices.kind is not None and choices.kind not in RELEASED_PARTS:
         raise DataError(f"kind must be one of {', '.join(RELEASED_PARTS)}, got {choices.kind!r}")
     form = _form(source)
@@ -115,11 +107,7 @@ def _form(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted release: model in evaluation mode, tokenizer, and kind (detected or given).
-
-    Attributes:
-        differences: Differences from the release, one sentence each.
-    """
+    """A converted release, in evaluation mode. `differences` has a sentence for each difference."""
 
     model: SentenceEncoderModel
     tokenizer: TextTokenizer

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError, in_a_line
+from paraphrastic_hf.errors import DataError, refused
 
 
 class _Fixed(type):
@@ -128,13 +128,8 @@ class TheanoFile:
 def read_theano(path: str | Path) -> TheanoFile:
     """Read a Theano release without running any code that it names."""
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            values = _Unpickler(file, encoding="latin-1").load()
-    except Exception as error:  # a damaged pickle raises many kinds
-        raise DataError(
-            f"Cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give a whole release"
-        ) from error
+    with refused(DataError, f"Cannot read {path}, a Theano release"), path.open("rb") as file:
+        values = _Unpickler(file, encoding="latin-1").load()
     if not isinstance(values, list) or not values:
         raise DataError(
             f"{path} contains a {type(values).__name__}, not the arrays of a Theano release"

@@ -21,12 +21,8 @@ def arrange(
 ) -> tuple[list[str], np.ndarray]:
     """Return the tokens with ids from 2, and the embedding table in the order of ids.
 
-    Args:
-        table: (rows, dim). Rows without a token are dropped.
-
-    Returns:
-        The tokens in the order of their rows, without `UUUNKKK` (the unknown token). Then the
-        table, (len(tokens) + 2, dim) float32. Row 1 is the row of `UUUNKKK`, or zeros.
+    The tokens are in the order of their rows, without `UUUNKKK` (the unknown token). The table is
+    (len(tokens) + 2, dim) float32, and its row 1 is the row of `UUUNKKK`, or zeros.
 
     Example:
         >>> arrange({"UUUNKKK": 0, "a": 1}, np.float32([[5], [7]]), "file")
@@ -40,8 +36,7 @@ def arrange(
     if not tokens or max(row_of.values()) >= len(table):
         raise DataError(
             f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, but the "
-            f"table has only {len(table):,} rows. Give "
-            "the vocabulary that the model was trained with"
+            f"table has only {len(table):,} rows. Give the vocabulary of the training"
         )
     rows = [row_of[token] for token in tokens]
     arranged = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)

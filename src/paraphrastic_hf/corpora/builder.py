@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,47 +13,30 @@ from datasets.iterable_dataset import ExamplesIterable
 
 import paraphrastic_hf
 from paraphrastic_hf.corpora.folder import Folder, fingerprint, open_folder
-from paraphrastic_hf.corpora.sources import SOURCES, Source
+from paraphrastic_hf.corpora.layouts import Row, find_file
+from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError
-
-Row = Mapping[str, Any]
 
 
 class Corpus(datasets.GeneratorBasedBuilder):
-    """Base class of the `datasets` builders. Subclasses set `NAME` and `FEATURES`, and read rows.
+    """Base class of the `datasets` builders. Subclasses set `FEATURES` and read rows.
 
     The cache key includes the names and contents of the files, the options and the package version.
     Changed files are therefore read again.
     """
 
-    NAME: ClassVar[str] = ""
     FEATURES: ClassVar[Features]
-    source: ClassVar[Source]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if not cls.NAME:
-            return
-        cls.source = SOURCES[cls.NAME]
-        make = cls.BUILDER_CONFIG_CLASS
-        cls.BUILDER_CONFIGS = [make(name=name) for name in cls.source.configs]
-        if cls.BUILDER_CONFIGS:
-            cls.DEFAULT_CONFIG_NAME = cls.BUILDER_CONFIGS[0].name
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        data_dir = kwargs.get("data_dir")
-        config = kwargs.get("config_name") or self.DEFAULT_CONFIG_NAME
-        if config is None:
-            raise DataError(f"{self.NAME} needs two language codes as configuration, such as en-fr")
-        stamp = f"{paraphrastic_hf.__version__}-{datasets.__version__}"
-        if data_dir is not None:
-            folder = open_folder(self.source, config, data_dir)
-            stamp += f"-{folder.fingerprint()}"
-        if kwargs.get("vocabulary"):  # option that names a file
-            stamp += f"-{fingerprint([Path(kwargs['vocabulary'])])}"
-        kwargs.setdefault("dataset_name", self.NAME)
-        kwargs["hash"] = "-".join(filter(None, (kwargs.get("hash"), stamp)))
-        super().__init__(*args, **kwargs)
+    def __init__(self, source: Source, config_name: str | None = None, **options: Any) -> None:
+        self.source = source
+        config_name = config_name or next(iter(source.configs))
+        stamp = [options.get("hash"), paraphrastic_hf.__version__, datasets.__version__]
+        if options.get("data_dir") is not None:
+            stamp.append(open_folder(source, config_name, options["data_dir"]).fingerprint())
+        if options.get("vocabulary"):  # option that names a file
+            stamp.append(fingerprint([Path(options["vocabulary"])]))
+        options |= {"dataset_name": source.name, "hash": "-".join(filter(None, stamp))}
+        super().__init__(config_name=config_name, **options)
 
     def features(self) -> datasets.Features:
         return self.FEATURES.copy()
@@ -65,6 +48,10 @@ class Corpus(datasets.GeneratorBasedBuilder):
     def splits(self, folder: Folder) -> Iterable[str]:
         """Return the splits found in a folder, by default those listed in the corpus's record."""
         return self.source.configs.get(self.config.name, {"train": None})
+
+    def find(self, folder: Folder, split: str, **names: str) -> Path:
+        """Find the file of a split by the patterns in the corpus's record."""
+        return find_file(self.source, folder, self.config.name, split, **names)
 
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(
@@ -87,7 +74,8 @@ class Corpus(datasets.GeneratorBasedBuilder):
         for number, row in enumerate(self.rows(folder, split)):
             yield number, row
         if number < 0:
-            raise DataError(f"{self.NAME} {self.config.name} has no rows in the split {split}")
+            name = f"{self.source.name} {self.config.name}"
+            raise DataError(f"{name} has no rows in the split {split}")
 
     def _get_examples_iterable_for_split(self, split_generator: datasets.SplitGenerator) -> Any:
         """Skip type conversion, unless class names must be converted to numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.corpora.sources import Source
@@ -22,48 +23,7 @@ SIZES = (  # the Hub's categories of row counts, from below 10^3 to below 10^10
     "1B<n<10B",
 )  # fmt: skip
 
-TEMPLATE = """---
-{front}
----
-
-# {title}
-
-{summary}
-
-Row type: {row_type}. Used in: {section}.
-
-## Load
-
-With [paraphrastic_hf](https://pypi.org/project/paraphrastic-hf), from the official files in `DATA`:
-
-```python
-from paraphrastic_hf import load_dataset
-
-rows = load_dataset("{name}", "{config}", split="{split}", data_dir="DATA")
-```
-
-{download}
-
-With `datasets` alone, from an export (`paraphrastic data export {name} --output DIR`):
-
-```python
-from datasets import load_dataset
-
-rows = load_dataset("DIR", "{config}", split="{split}")
-```
-
-## Rows
-
-{rows}
-
-## License
-
-{license}.{share}
-
-## Provenance
-
-{provenance}
-"""
+TEMPLATE = Path(__file__).with_name("card.md.template")
 PRIVATE = """
 
 **Keep exports private:** no stated license allows publishing all texts of this corpus."""
@@ -76,7 +36,7 @@ def dataset_card(source: Source, counts: Counts) -> str:
     )
     by_hand = f"The files cannot be downloaded automatically: {source.by_hand}"
     origin = [source.homepage, *_addresses(source), source.citation and f"Cite: {source.citation}"]
-    return TEMPLATE.format(
+    return TEMPLATE.read_text("utf-8").format(
         front=_front_matter(source, counts),
         name=source.name,
         title=source.title or source.name,

@@ -65,11 +65,11 @@ def markdown(counts: Iterable[RowCount]) -> str:
 
 def _summary(rows: list[RowCount], which: str) -> str:
     configs: dict[str, list[str]] = {}
-    for row in rows:
-        value = getattr(row, which)
+    values = [getattr(row, which) for row in rows]
+    for row, value in zip(rows, values, strict=True):
         configs.setdefault(row.config, []).append("?" if value is None else f"{value:,}")
     if len(configs) > 10:
-        known = [getattr(row, which) for row in rows if getattr(row, which) is not None]
+        known = [value for value in values if value is not None]
         missing = len(rows) - len(known)
         beside = f" and {missing} without a figure" if missing else ""
         return f"{sum(known):,} in {len(configs)} configurations{beside}"

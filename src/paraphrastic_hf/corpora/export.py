@@ -32,18 +32,11 @@ def export(
     progress: bool = False,
     **options: Any,
 ) -> dict[str, dict[str, int]]:
-    """Write a corpus as parquet files, with a README that lists the configurations.
+    """Write a corpus as parquet files and a card. Return rows written, by configuration and split.
 
-    Rows are streamed, so memory does not grow with the corpus.
-
-    Args:
-        output: A new folder, or an earlier export of this corpus, to which configurations are
-            added.
-        configs: Configurations to write. If None, all configurations whose files are found.
-        data_dir: As in `load_dataset`.
-
-    Returns:
-        Number of rows written, by configuration and split.
+    Rows are streamed, so memory does not grow with the corpus. `output` is a new folder, or an
+    earlier export of this corpus, to which configurations are added. `configs` are by default all
+    configurations whose files are found.
     """
     source = find_source(name)
     wanted = list(configs or source.configs)
@@ -75,11 +68,9 @@ def export(
 
 
 def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
-    """Write `export.json` and the card of an export. Return the row counts by configuration and
-    split.
+    """Write `export.json` and the card of an export, and return its row counts.
 
-    Rows are counted in the parquet files, because a killed export leaves files that no record
-    lists.
+    Rows are counted in the parquet files, because a killed export leaves files in no record.
     """
     found = sorted(path.name for path in folder.iterdir() if is_language_pair(path.name))
     configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
@@ -139,14 +130,9 @@ def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
 def push(
     name: str, folder: str | Path, repository: str, *, public: bool = False, **options: Any
 ) -> str:
-    """Upload an exported folder to a dataset repository on the Hub.
+    """Upload an export to a dataset repository on the Hub, and return the URL of the commit.
 
-    Args:
-        public: Make the repository public instead of private.
-        **options: `token`, `revision`, `message` and `pull_request` of `Destination`.
-
-    Returns:
-        URL of the commit.
+    `options` are `token`, `revision`, `message` and `pull_request` of `Destination`.
     """
     check_exported(name, folder, public=public)
     # Only a corpus that may be published may go to an existing public repository.
@@ -161,10 +147,7 @@ def push(
 
 
 def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
-    """Raise DataError unless a folder is an export of this corpus.
-
-    With `public`, also raise it if the license does not allow publishing.
-    """
+    """Raise DataError unless a folder is an export of this corpus, which may be published."""
     if public and not find_source(name).may_share:
         raise DataError(f"The license of {name} does not allow publishing it. Push it as private")
     if name not in _exported(Path(folder)):
@@ -179,8 +162,7 @@ def exported_corpus(folder: str | Path) -> str | None:
 def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
     """Copy the parquet files of an export to another folder, with a new card.
 
-    Returns:
-        Patterns of files from earlier exports, which the upload may delete.
+    Return the patterns of files from earlier exports, which the upload may delete.
     """
     folder, output = Path(folder), Path(output)
     exported = _record(find_source(name), folder)

@@ -18,10 +18,6 @@ from paraphrastic_hf.text.overlap import ngram_overlap
 
 logger = logging.getLogger(__name__)
 
-MAX_LINE_BYTES = 2**20
-SCORE, OVERLAP = "score", "trigram overlap"
-SHORTER, LONGER = "words of the shorter side", "words of the longer side"
-MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
 Measure = Callable[[str, str, float | None], float | None]  # takes both texts and their score
 
 
@@ -42,8 +38,7 @@ class PairFilter:
     """Bounds on pairs of texts. A bound that is None is not applied.
 
     Attributes:
-        min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, chapter 7, footnote
-            3).
+        min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, 7, footnote 3).
         max_overlap: Highest trigram overlap, 0 to 1. 0.2 for SIM's training data.
         min_words: Minimum number of words (split at white space) of each side. 5 for bitext
             (thesis, 5.6.2).
@@ -63,8 +58,7 @@ class PairFilter:
 
     def __post_init__(self) -> None:
         for name in ("max_overlap", "min_words", "max_words"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
+            if (value := getattr(self, name)) is not None and value < 0:
                 raise DataError(f"{name} must be 0 or more, got {value}")
         for name in ("score", "words"):
             low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
@@ -72,18 +66,21 @@ class PairFilter:
                 raise DataError(f"min_{name} {low} is above max_{name} {high}")
 
     @cached_property
-    def _criteria(self) -> tuple[tuple[str, Measure, Bounds], ...]:
-        every: tuple[tuple[str, Measure, Bounds], ...] = (  # the cheapest first
-            (SCORE, lambda a, b, score: score, Bounds(self.min_score, self.max_score)),
-            (SHORTER, lambda a, b, _: min(len(a.split()), len(b.split())), Bounds(self.min_words)),
+    def _criteria(self) -> list[tuple[str, Measure, Bounds]]:
+        def words(choose: Callable[[int, int], int]) -> Measure:
+            return lambda a, b, _: choose(len(a.split()), len(b.split()))
+
+        every: list[tuple[str, Measure, Bounds]] = [  # the cheapest first
+            ("score", lambda a, b, score: score, Bounds(self.min_score, self.max_score)),
+            ("words of the shorter side", words(min), Bounds(self.min_words)),
+            ("words of the longer side", words(max), Bounds(at_most=self.max_words)),
             (
-                LONGER,
-                lambda a, b, _: max(len(a.split()), len(b.split())),
-                Bounds(at_most=self.max_words),
+                "trigram overlap",
+                lambda a, b, _: ngram_overlap(a, b, 3),
+                Bounds(at_most=self.max_overlap),
             ),
-            (OVERLAP, lambda a, b, _: ngram_overlap(a, b, 3), Bounds(at_most=self.max_overlap)),
-        )
-        return tuple(criterion for criterion in every if criterion[2] != Bounds())
+        ]
+        return [criterion for criterion in every if criterion[2] != Bounds()]
 
     def judge(self, first: str, second: str, score: float | None = None) -> Rejection | None:
         """Return the first reason to leave a pair out, or None to keep it.
@@ -96,16 +93,12 @@ class PairFilter:
                 return Rejection(name, found, bounds)
         return None
 
-    def keeps(self, first: str, second: str, score: float | None = None) -> bool:
-        return self.judge(first, second, score) is None
-
 
 class Sieve:
     """Filter that counts the pairs it leaves out and can write them to a file.
 
-    Args:
-        rejects: TSV file for the pairs left out. Its columns are both texts, the measure, the value
-            and the allowed values. It appears once all pairs have been read. None writes no file.
+    The columns of the TSV file `rejects` are both texts, the measure, the value and the allowed
+    values. The file appears once all pairs have been read.
 
     Example:
         >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
@@ -119,7 +112,7 @@ class Sieve:
         self.wanted, self.name = wanted, name
         self.left_out: Counter[str] = Counter()
         self._files = ExitStack()
-        self._rejects = None if rejects is None else _place_of_rejects(rejects)
+        self._rejects = None if rejects is None else output_file(rejects)
 
     def __enter__(self) -> Sieve:
         if self._rejects is not None:
@@ -144,19 +137,6 @@ class Sieve:
             line = (*sides, rejection.measure, f"{rejection.score:.6g}", str(rejection.bounds))
             self._file.write("\t".join(line) + "\n")
         return False
-
-
-def _place_of_rejects(path: str | Path) -> Path:
-    """Return the path for rejected pairs. An existing file must be empty or hold rejected pairs."""
-    place = output_file(path)
-    if not place.parent.is_dir():
-        raise DataError(f"Cannot write {path}: the folder {place.parent} does not exist")
-    if place.exists() and place.stat().st_size:
-        with place.open("rb") as file:
-            columns = file.readline(MAX_LINE_BYTES).split(b"\t")
-        if len(columns) != 5 or columns[2].decode("utf-8", "replace") not in MEASURES:
-            raise DataError(f"{path} is not a file of rejected pairs. Choose another file")
-    return place
 
 
 def unique_word_pairs(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 from paraphrastic_hf.corpora.sources import SOURCES, Source
@@ -34,10 +34,14 @@ class Folder:
         """Return the first of `names` found below a root, at most three folders deep."""
         found = self.find_or_none(*names)
         if found is None:
-            wanted = " or ".join(names)
-            where = " or ".join(str(root) for root in self.roots)
-            raise MissingFileError(f"{self.name}: found no {wanted} in {where}. {_hint(self.name)}")
+            raise self._missing(*names)
         return found
+
+    def _missing(self, *names: str) -> MissingFileError:
+        where = " or ".join(map(str, self.roots))
+        return MissingFileError(
+            f"{self.name}: found no {' or '.join(names)} in {where}. {_hint(self.name)}"
+        )
 
     def places(self) -> Iterator[Path]:
         """Yield the roots, then the archives, which are unpacked when reached."""
@@ -59,10 +63,7 @@ class Folder:
             found = visible_files(place, pattern)
             if found:
                 return found
-        where = " or ".join(str(root) for root in self.roots)
-        raise MissingFileError(
-            f"{self.name}: found no file {pattern} in {where}. {_hint(self.name)}"
-        )
+        raise self._missing(pattern)
 
     def fingerprint(self) -> str:
         return fingerprint(self.roots)
@@ -76,15 +77,12 @@ def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
     for root in roots:
         if root.is_file() and root.name in names:
             return root
-        for name in names:
-            if (root / name).is_file():
-                return root / name
-    for root in roots:
-        for depth in range(1, DEPTH + 1):
-            for name in names:
-                files = visible_files(root, "/".join(["*"] * depth + [name]))
-                if files:
-                    return files[0]
+    for root, name in product(roots, names):
+        if (root / name).is_file():
+            return root / name
+    for root, depth, name in product(roots, range(1, DEPTH + 1), names):
+        if files := visible_files(root, "*/" * depth + name):
+            return files[0]
     return None
 
 

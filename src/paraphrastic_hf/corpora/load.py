@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 from paraphrastic_hf.config.recipe import convert
 from paraphrastic_hf.corpora.folder import corpus_folder
 from paraphrastic_hf.corpora.sources import SOURCES, Source
-from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
+from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords, refused
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.download import snapshot
 
@@ -100,7 +100,7 @@ def _from_hub(
 
     refuse_keywords(unknown, _from_hub)
     cache = None if cache_dir is None else str(cache_dir)
-    try:
+    with refused(DataError, f"Cannot load the dataset {name}"):
         if streaming:
             return datasets.load_dataset(
                 name, config, split=split, revision=revision, token=token, streaming=True
@@ -114,11 +114,6 @@ def _from_hub(
             local_files_only=local_files_only,
         )
         return datasets.load_dataset(str(folder), config, split=split, cache_dir=cache)
-    except DataError:
-        raise
-    except Exception as error:  # datasets, pyarrow and the Hub raise many kinds
-        cause = error.__cause__ or error
-        raise DataError(f"Cannot load the dataset {name}: {cause}") from error
 
 
 def builder(
@@ -145,7 +140,7 @@ def builder(
         raise DataError(f"{name}: {error}") from error
     if data_dir is not None:
         options["data_dir"] = str(data_dir)
-    return cls(config_name=config or next(iter(source.configs)), **options)
+    return cls(source, config, **options)
 
 
 def builder_class(source: Source) -> Any:

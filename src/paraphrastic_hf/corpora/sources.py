@@ -17,6 +17,7 @@ from paraphrastic_hf.io.download import Remote
 # Example: `CC BY-SA 3.0 (Wikipedia)`. A country code or a remark in brackets may follow.
 CREATIVE_COMMONS = re.compile(r"CC BY[A-Z-]* \d\.\d( [A-Z]{2})?( \([^)]*\))?")
 
+RECORDS = files("paraphrastic_hf.corpora.records")
 Splits = Mapping[str, "int | None"]
 
 
@@ -30,6 +31,7 @@ class Source:
         row_type: One of the five row types of `builder.py`.
         section: Sections of the thesis and papers that use the corpus.
         builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
+        layout: Names and columns of the files, for `builder` (`layouts.py`).
         files: Official files, downloaded if `data_dir` is None.
         by_hand: How to get the corpus if a program cannot download it.
         only: Indices of the `files` that a configuration needs, by configuration. All files if the
@@ -47,6 +49,7 @@ class Source:
     citation: str
     section: str
     builder: str
+    layout: Mapping[str, Any] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
     files: tuple[Remote, ...] = ()
     by_hand: str = ""
@@ -84,16 +87,7 @@ def checksums() -> dict[str, dict[str, tuple[str, int]]]:
 
     The path `ARCHIVE!PATTERN` stands for the members of an archive, as in `Remote.members`.
     """
-    text = (
-        files("paraphrastic_hf.corpora.records")
-        .joinpath("checksums.json")
-        .read_text(encoding="utf-8")
-    )
-    return json.loads(text)
-
-
-FILES = ("training", "similarity", "tasks")
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return json.loads(RECORDS.joinpath("checksums.json").read_text(encoding="utf-8"))
 
 
 def _source(name: str, record: Mapping[str, Any]) -> Source:
@@ -107,17 +101,13 @@ def _source(name: str, record: Mapping[str, Any]) -> Source:
 
 
 def read_records(file: str) -> list[Source]:
-    """Read the records of one file.
-
-    Example:
-        >>> read_records("similarity")[0].name
-        'sts'
-    """
-    path = files("paraphrastic_hf.corpora.records").joinpath(f"{file}.yaml")
-    records = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    records = yaml.load(RECORDS.joinpath(f"{file}.yaml").read_text(encoding="utf-8"), loader)
     return [_source(name, record) for name, record in records.items()]
 
 
 SOURCES: dict[str, Source] = {
-    source.name: source for file in FILES for source in read_records(file)
+    source.name: source
+    for file in ("training", "similarity", "tasks")
+    for source in read_records(file)
 }

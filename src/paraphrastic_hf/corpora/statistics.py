@@ -15,11 +15,8 @@ REMEMBERED = 2_000_000
 def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return statistics of the rows of one split, in one pass.
 
-    Returns:
-        A dict with `rows`, `repeated_rows` (texts equal to an earlier row's) and `words` (mean,
-        shortest and longest length of each text column). Scored corpora also have `score` (mean,
-        low, high and a histogram of ten equal bins), labeled corpora `labels`. Repeated rows and
-        the histogram cover only the first 2,000,000 rows.
+    `repeated_rows` counts rows whose texts equal an earlier row's. Repeated rows and the histogram
+    of scores cover only the first 2,000,000 rows.
     """
     texts = [name for name in features if _is_text(name, features)]
     lengths = {name: _Running() for name in texts}
@@ -67,10 +64,8 @@ def _is_text(name: str, features: Mapping[str, Any]) -> bool:
 def _histogram(scores: array[float]) -> list[int]:
     low, high = min(scores), max(scores)
     width = (high - low) / BINS or 1.0
-    counts = [0] * BINS
-    for score in scores:
-        counts[min(int((score - low) / width), BINS - 1)] += 1
-    return counts
+    counts = Counter(min(int((score - low) / width), BINS - 1) for score in scores)
+    return [counts[number] for number in range(BINS)]
 
 
 class _Running:
@@ -85,7 +80,7 @@ class _Running:
         self.total += value
 
     def bounds(self) -> dict[str, float]:
-        mean = self.total / self.count if self.count else 0.0
+        mean = self.total / max(self.count, 1)
         return {"mean": round(mean, 4), "low": self.least, "high": self.most}
 
     def summary(self) -> dict[str, float]:

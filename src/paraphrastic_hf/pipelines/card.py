@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.config.recipe import to_yaml
@@ -23,54 +24,7 @@ COLUMNS = {
     "corpus": "name of the source corpus",
     "license": "license of the text",
 }
-TEMPLATE = """---
-{front}
----
-
-# A corpus of {kind}
-
-{rows:,} pairs of {languages} sentences{how}.
-Made from {read:,} pairs by `paraphrastic corpus make`{following}.
-
-## Load
-
-```python
-from datasets import load_dataset
-
-rows = load_dataset("DIR", split="train")
-rejected = load_dataset("DIR", "rejects", split="train")
-```
-
-To train an encoder on the corpus:
-
-```sh
-paraphrastic train own --sources DIR --output runs/mine
-```
-
-## Columns
-
-{columns}
-
-Other columns are scores, named after their steps. `rejects` holds the rows that were left out, with
-the step, the score and the reason.
-
-## Steps
-
-{steps}
-
-Seconds are summed over all tasks.
-
-## Sources
-
-{origins}
-
-Each row has the license of its text. Machine translation makes mistakes: names, numbers and
-negations may be wrong, and both sides may share an error.
-
-## Recipe
-
-{recipe}
-"""
+TEMPLATE = Path(__file__).with_name("card.md.template")
 
 
 def corpus_card(
@@ -115,18 +69,18 @@ def corpus_card(
     table = [
         [s["step"], f"{s['kept']:,}", f"{s['rejected']:,}", f"{s['seconds']:,.1f}"] for s in steps
     ]
-    return TEMPLATE.format(
+    return TEMPLATE.read_text("utf-8").format(
         front=front.to_yaml(),
         rows=rows,
         read=read,
         kind="paraphrases" if len(languages) == 1 else "translations",
         languages=", ".join(languages),
-        how=f". One side is from bitext, the other {_engine(recipe.engine)}"
-        if recipe.is_bitext
-        else "",
-        following=", following [ParaNMT](https://aclanthology.org/P18-1042)"
-        if recipe.is_bitext
-        else "",
+        how=(
+            f". One side is from bitext, the other {_engine(recipe.engine)}. The method follows "
+            "[ParaNMT](https://aclanthology.org/P18-1042)"
+            if recipe.is_bitext
+            else ""
+        ),
         columns="\n".join(markdown_table(["column", "content"], columns, "ll")),
         steps="\n".join(markdown_table(["step", "kept", "left out", "seconds"], table)),
         origins="\n".join(

@@ -37,9 +37,7 @@ def deal(
 ) -> list[int]:
     """Write the rows of each task to a file, such as `00000.tsv`. Return the row counts.
 
-    Args:
-        folder: Folder to write. Files of an earlier attempt are replaced.
-        by: Side whose hash determines the task of a row (`CorpusRecipe.dealt_by`).
+    `by` is the side whose hash determines the task of a row (`CorpusRecipe.dealt_by`).
     """
     if not data.sources:
         raise DataError("data.sources is empty. List at least one file of bitext")
@@ -91,8 +89,7 @@ def _pairs(
         if taken == source.max_pairs:
             break
         taken += 1
-        chosen = sides[:2] if first == 0 else (sides[1], sides[0])
-        one, other = chosen
+        one, other = sides[first], sides[1 - first]
         if source.dataset is not None or not one.isprintable() or not other.isprintable():
             one, other = one.translate(_TO_SPACES), other.translate(_TO_SPACES)
         yield one, other
@@ -112,11 +109,9 @@ def _open(
 def dealt_rows(
     path: Path, expected: int, sources: Sequence[BitextArguments], *, is_bitext: bool
 ) -> Iterator[Row]:
-    """Yield the rows of one task from a file that `deal` wrote.
+    """Yield the `expected` rows of one task from a file that `deal` wrote.
 
-    Args:
-        expected: Number of rows that the file must have.
-        is_bitext: Whether the other side is text to translate. Otherwise it is a translation.
+    In bitext, the other side is text to translate. Otherwise it is a translation.
     """
     fix = f"Remove {path.parent} and repeat the command, which reads the sources again"
     other_name = SOURCE if is_bitext else TRANSLATION

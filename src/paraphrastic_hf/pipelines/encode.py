@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,27 +23,24 @@ from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.store import file_stamp
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
-from paraphrastic_hf.pipelines.stages import Stage
+from paraphrastic_hf.pipelines.stages import LastStage
 
 FILES = "files.json"  # record of the model and the encoded files
 
 
-class Encode(Stage):
+class Encode(LastStage):
     """Stage that encodes the lines of a file and writes the vectors to `NAME.npy` in float32."""
 
     def __init__(
         self, files: Sequence[str], output: Path, model: str, *, normalize_embeddings: bool
     ) -> None:
-        super().__init__("encode")
+        super().__init__("encode", output)
         self._files, self._output, self._model = list(files), output, model
         self._normalize = normalize_embeddings
 
-    def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
+    def work(self, data: object, rank: int) -> None:
         path = self._files[rank]
-        with (
-            locked(self._output / f"task-{rank:05d}", doing="at work"),
-            array_writer(vectors_path(self._output, path)) as write,
-        ):
+        with array_writer(vectors_path(self._output, path)) as write:
             encoder = load_encoder(self._model, num_threads=1)
             count = 0
             for block in read_blocks(path):
@@ -55,8 +52,6 @@ class Encode(Stage):
                 self.report(len(block))
             if not count:
                 raise DataError(f"{path} is empty. Expected one text per line")
-        return
-        yield  # a generator, as datatrove runs it
 
 
 def vectors_path(output: Path, path: str) -> Path:
@@ -87,14 +82,9 @@ def encode_files(
     normalize_embeddings: bool = False,
     progress: bool = False,
 ) -> int:
-    """Encode files, skipping those that are complete.
+    """Encode files, skipping those that are complete, in one task per file.
 
-    Args:
-        files: One or more files. Their names up to the first dot must differ.
-        make: How to run the tasks. `make.tasks` is ignored: there is one task per file.
-
-    Returns:
-        Number of files that are not yet encoded, because jobs of a cluster are still running.
+    Return the number of files that are not yet encoded, because jobs of a cluster are running.
     """
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
     if not names:

@@ -23,13 +23,13 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.config.recipe import is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.files import read_json, visible_files, write_bytes, write_json
+from paraphrastic_hf.io.files import read_json, remove, visible_files, write_bytes, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.pipelines.card import corpus_card
 from paraphrastic_hf.pipelines.deal import CORPUS, LICENSE, deal
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import PROGRAMS, CorpusRecipe, corpus_recipe
-from paraphrastic_hf.pipelines.stages import KEPT, REJECTED, Hold, Stage, phases_of
+from paraphrastic_hf.pipelines.stages import KEPT, REJECTED, phases_of
 from paraphrastic_hf.training.engine.paths import resolve_model
 from paraphrastic_hf.training.engine.provenance import (
     Stamp,
@@ -86,14 +86,8 @@ def make_corpus(
 ) -> Made:
     """Make a corpus of paraphrases, or continue one (thesis, 4.3).
 
-    Args:
-        data_root: Folder to which the recipe's paths are relative. If None, the folder in the
-            environment variable PARAPHRASTIC_DATA, or else the working folder.
-        overwrite: Replace another corpus in the folder.
-
-    Example:
-        >>> recipe = load_corpus_recipe("back-translation-2017/smoke")  # doctest: +SKIP
-        >>> make_corpus(recipe, "corpora/smoke").rows  # doctest: +SKIP
+    The recipe's paths are relative to `data_root`: by default the folder in the environment
+    variable PARAPHRASTIC_DATA, or else the working folder.
     """
     require("corpora", "datatrove", what="making a corpus")
     folder, begun = Path(output), time.monotonic()
@@ -110,7 +104,6 @@ def make_corpus(
         logs = [*(top / f"before_{phase[0].name}" for phase in phases[1:]), top]
         with _bar(logs, counts, progress) as bar:
             for phase, place in zip(phases, logs, strict=True):
-                _reset_lost(phase, place / "completions")
                 unfinished = run_stages(phase, recipe.make, place, on_rows=bar.update)
                 if unfinished:
                     seconds = time.monotonic() - begun
@@ -133,10 +126,7 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
     is_ours = is_record(record) or (folder / RECORD).exists()
     if overwrite and is_ours:
         for name in CORPUS_FILES:
-            path = folder / name
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(
-                missing_ok=True
-            )
+            remove(folder / name)
     if is_ours and not overwrite:
         _refuse_another(record, recipe)
     elif not is_ours and any(path.suffix != ".part" for path in folder.iterdir()):
@@ -159,11 +149,9 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
             f"{folder} was started with make.tasks {old.make.tasks}, got {recipe.make.tasks}. Keep "
             f"the number, or {START_AFRESH}"
         )
-    free = {
-        name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in ROW_KEYS
-    }
-    pace = {name: getattr(recipe.engine, name) for name in SPEED_KEYS}
-    old = replace(old, make=replace(old.make, **free), engine=replace(old.engine, **pace))
+    make = replace(recipe.make, **{name: getattr(old.make, name) for name in ROW_KEYS})
+    engine = replace(old.engine, **{name: getattr(recipe.engine, name) for name in SPEED_KEYS})
+    old = replace(old, make=make, engine=engine)
     old_text = to_yaml(old).splitlines()
     new_text = to_yaml(recipe).splitlines()
     if old_text != new_text:
@@ -191,15 +179,6 @@ def _dealt(
         )
 
 
-def _reset_lost(phase: Sequence[Stage], completions: Path) -> None:
-    """Mark tasks as incomplete if the files that they leave to the next phase are missing."""
-    last = phase[-1]
-    for mark in completions.glob("[0-9]*") if isinstance(last, Hold) else ():
-        task = int(mark.name)
-        if not (last.held.blocks(task).exists() and last.held.vectors(task).exists()):
-            mark.unlink()
-
-
 def _bar(logs: Sequence[Path], counts: Sequence[int], progress: bool) -> Any:
     done = [int(path.name) for place in logs for path in place.glob("completions/[0-9]*")]
     return tqdm(
@@ -212,48 +191,40 @@ def _bar(logs: Sequence[Path], counts: Sequence[int], progress: bool) -> Any:
     )
 
 
-def step_counts(logs: Sequence[Path], tasks: int) -> list[StepCount]:
-    """Return row counts and seconds of each step, summed over the tasks, from logs of phases."""
-    return [step for place in logs for step in _counts_of_phase(place, tasks)]
-
-
-def _counts_of_phase(logs: Path, tasks: int) -> list[StepCount]:
-    found: list[StepCount] = []
+def _step_counts(logs: Path, tasks: int) -> list[StepCount]:
+    """Return row counts and seconds of each step of a phase, summed over the tasks."""
+    by_task = []
     for task in range(tasks):
         path = logs / "stats" / f"{task:05d}.json"
         try:
-            stages = read_json(path)
-            of_task = [_count_of(stage) for stage in stages]
+            by_task.append([_count_of(stage) for stage in read_json(path)])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{path} is damaged ({error}). Remove it and {logs}/completions/{task:05d}, then "
                 "repeat the command, which runs this task again"
             ) from error
-        found = (
-            [
-                StepCount(a.step, a.kept + b.kept, a.rejected + b.rejected, a.seconds + b.seconds)
-                for a, b in zip(found, of_task, strict=True)
-            ]
-            if found
-            else of_task
+    return [
+        StepCount(
+            counts[0].step,
+            sum(count.kept for count in counts),
+            sum(count.rejected for count in counts),
+            sum(count.seconds for count in counts),
         )
-    return found
+        for counts in zip(*by_task, strict=True)
+    ]
 
 
 def _count_of(stage: dict[str, Any]) -> StepCount:
-    def total(name: str) -> int:
-        found = stage["stats"].get(name, 0)
-        return int(found["total"] if isinstance(found, dict) else found)
-
-    seconds = stage["time_stats"].get("total", 0.0)
+    counts = (stage["stats"].get(name, 0) for name in (KEPT, REJECTED))
+    kept, rejected = (int(c["total"] if isinstance(c, dict) else c) for c in counts)
     name = stage["name"].removeprefix("corpus: ")
-    return StepCount(name, total(KEPT), total(REJECTED), float(seconds))
+    return StepCount(name, kept, rejected, float(stage["time_stats"].get("total", 0.0)))
 
 
 def _finish(
     folder: Path, recipe: CorpusRecipe, logs: Sequence[Path], read: int, stamp: Stamp, begun: float
 ) -> Made:
-    steps = step_counts(logs, recipe.make.tasks)
+    steps = [step for place in logs for step in _step_counts(place, recipe.make.tasks)]
     origins: Counter[tuple[str, str]] = Counter()
     for path in visible_files(folder / "data", "*.parquet"):
         table = pq.read_table(path, columns=[CORPUS, LICENSE]).group_by([CORPUS, LICENSE])

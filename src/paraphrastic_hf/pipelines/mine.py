@@ -29,7 +29,7 @@ from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.pipelines.encode import FILES, check_settings, vectors_path
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
-from paraphrastic_hf.pipelines.stages import Stage
+from paraphrastic_hf.pipelines.stages import LastStage
 
 RECORD = "mine.json"  # record of the settings
 SIDES = ("source", "target")
@@ -37,11 +37,9 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class Shard:
-    """One text file of a side.
+    """One text file of a side, with its vectors and a folder with its lines.
 
-    Attributes:
-        vectors: File with the vectors, one row per line.
-        store: Folder with the lines. `rows.npy` in it has the indices of the lines to search.
+    `rows.npy` in the folder has the indices of the lines to search.
     """
 
     file: str
@@ -51,7 +49,6 @@ class Shard:
 
     @property
     def rows(self) -> np.ndarray:
-        """Indices of the lines to search, in increasing order."""
         return np.asarray(np.load(self.store / "rows.npy"))
 
     def unit_rows(self) -> UnitRows:
@@ -62,23 +59,26 @@ class Shard:
 Sides = tuple[list[Shard], list[Shard]]
 
 
-class Search(Stage):
-    """Stage that finds the neighbors between two files, in both directions.
-
-    Each pair of files from the two `sides` is a task.
-    """
+class Search(LastStage):
+    """Stage that finds the neighbors between two files, in both directions."""
 
     def __init__(
         self, sides: Sides, folder: Path, *, k: int, precision: str, memory: float, key: str
     ) -> None:
-        super().__init__("search")
+        super().__init__("search", folder)
         self._sides, self._folder, self._key, self._k = sides, folder, key, k
         self._options: dict[str, Any] = {"precision": precision, "memory": memory}
 
-    def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
+    def _path(self, task: int) -> Path:
+        return neighbors_path(self._folder, *divmod(task, len(self._sides[1])))
+
+    def has_result(self, task: int) -> bool:
+        return self._path(task).exists()
+
+    def work(self, data: object, rank: int) -> None:
         first, second = divmod(rank, len(self._sides[1]))
-        path = neighbors_path(self._folder, first, second)
-        with locked(self._folder / f"task-{rank:05d}", doing="at work"), self.track_time("block"):
+        path = self._path(rank)
+        with self.track_time("block"):
             source = self._sides[0][first].unit_rows()
             target = self._sides[1][second].unit_rows()
             state = path.with_suffix(".state")
@@ -94,8 +94,6 @@ class Search(Stage):
             write_neighbors(path, forward, backward)
             state.unlink(missing_ok=True)
             self.count(len(source) + len(target), 0)
-        return
-        yield  # a generator, as datatrove runs it
 
 
 def neighbors_path(folder: Path, first: int, second: int) -> Path:
@@ -104,12 +102,7 @@ def neighbors_path(folder: Path, first: int, second: int) -> Path:
 
 @dataclass(frozen=True)
 class MinedShards:
-    """Pairs mined from many files.
-
-    Attributes:
-        COLUMNS: Columns of `rows`.
-        pairs: Pairs of line indices, counted through all files of a side.
-    """
+    """Pairs mined from many files, with line indices counted through all files of a side."""
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "score", "source", "target", "source_file", "source_line", "target_file", "target_line",
@@ -158,30 +151,25 @@ def mine_shards(
 ) -> Iterator[MinedShards | int]:
     """Find sentence pairs with the same meaning between two sides of many files each.
 
-    The pairs are those that `mining.files.mine_lines` finds in the concatenated files. They may
-    differ only if more than k + 4 neighbors of a line have cosines that differ by rounding alone.
-    Lines that are equal except for surrounding white space count as one sentence, at the first
-    position. Lines without text or known tokens are in no pair.
+    Yield the pairs, or the number of incomplete searches if jobs of a cluster are running or have
+    failed. The pairs are those that `mining.files.mine_lines` finds in the concatenated files. They
+    may differ only if more than k + 4 neighbors of a line have cosines that differ by rounding
+    alone. Lines that are equal except for surrounding white space count as one sentence, at the
+    first position. Lines without text or known tokens are in no pair.
 
     Args:
         source: Folder of vectors that `paraphrastic corpus encode` wrote.
         target: Folder of the other side, encoded with the same model. If it is `source`, the best
             partner of a line is the line itself unless `different` is set.
-        output: Folder for lines, searches and pairs. Complete searches in it are reused. No other
-            process may use the folder at the same time.
-        make: How to run the tasks. `make.tasks` is ignored: there is one task per pair of files.
-        k: Number of neighbors over which the margin is averaged, 1 or more.
+        output: Folder for lines, searches and pairs. Complete searches in it are reused.
+        make: How to run the tasks: one per pair of files (`make.tasks` is ignored).
+        k: Number of neighbors over which the margin is averaged.
         precision: Number format of the search, `float32` or `bfloat16`.
         memory: Megabytes that a task may use. The last step needs about 200 bytes per line of both
             sides.
         different: Never pair a line with an equal line. For paraphrases within one text.
         score: Score of a pair, as in `mining.bitext.mine`. This and the following options may
             differ between calls.
-        threshold: Lowest score of a pair. None for no limit.
-
-    Yields:
-        The pairs, or the number of incomplete searches if jobs of a cluster are running or have
-        failed.
     """
     options: dict[str, Any] = {
         "score": score,
@@ -212,7 +200,6 @@ def mine_shards(
         )
         search = folder / "search"
         search.mkdir(exist_ok=True)
-        _reset_lost(folder / "logs" / "completions", search, len(other))
         total = float(sum(len(shard.rows) for shard in own))
         total *= sum(len(shard.rows) for shard in other)
         stage = Search(
@@ -291,13 +278,6 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
         np.save(buffer, UnitRows(np.load(shard.vectors, mmap_mode="r"), lines, shard.file).rows)
         write_bytes(shard.store / "rows.npy", buffer.getvalue())
     return shards
-
-
-def _reset_lost(completions: Path, search: Path, others: int) -> None:
-    """Mark tasks as incomplete if their result files are missing."""
-    for mark in completions.glob("[0-9]*"):
-        if not neighbors_path(search, *divmod(int(mark.name), others)).exists():
-            mark.unlink()
 
 
 def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any) -> Pairs:

@@ -19,16 +19,7 @@ Row = tuple[str, str, str, str]
 
 @dataclass
 class PairParser:
-    """Parser of both sides of sentence pairs. Pairs unfit for training are dropped.
-
-    Attributes:
-        left_out: Number of dropped pairs by reason.
-
-    Example:
-        >>> pairs = PairParser(SentenceParser.from_pretrained("runs/parser"))  # doctest: +SKIP
-        >>> list(pairs.rows([("I came home.", "Home I came.")]))  # doctest: +SKIP
-        [('I came home.', 'Home I came.', '(ROOT (S (NP ...', '(ROOT (S (ADVP ...')]
-    """
+    """Parser of both sides of sentence pairs. Pairs unfit for training are dropped and counted."""
 
     parser: LineParser
     keep_same: bool = False

@@ -14,19 +14,16 @@ from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION, Row, Sc
 
 AT_A_TIME = 10_000
 SIDES = (REFERENCE, TRANSLATION)
+TEXT_TYPES = ("string", "large_string")  # of Arrow
 
 
 def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[Row]]:
-    """Yield the rows of a corpus in order, thousands at a time.
+    """Yield blocks of rows with `reference`, `translation` and `columns`, in order.
 
-    Args:
-        path: A folder that `paraphrastic corpus make` or `Dataset.save_to_disk` wrote, a folder of
-            parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The texts are the
-            columns `reference` and `translation`, or else two columns found by `find_layout`.
-
-    Yields:
-        Blocks of rows with `reference`, `translation` and `columns`. Values from a TSV file are
-        strings.
+    `path` is a folder that `paraphrastic corpus make` or `Dataset.save_to_disk` wrote, a folder of
+    parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The texts are the columns
+    `reference` and `translation`, or else two columns found by `find_layout`. Values from a TSV
+    file are strings.
     """
     path = Path(path)
     files = _parquet_files(path)
@@ -42,23 +39,15 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
 def sample_rows(
     path: str | Path, most: int | None, columns: Sequence[str] = (), *, seed: int = 1
 ) -> list[Row]:
-    """Return a random sample of a corpus, in the order of the corpus.
-
-    `most` is the maximum size of the sample, or None for all rows. `path` and `columns` are as in
-    `read_corpus`.
-    """
+    """Return a random sample of at most `most` rows (None: all), in the order of the corpus."""
     choice = random.Random(seed)
     kept: list[tuple[int, Row]] = []
-    number = 0
-    for rows in read_corpus(path, columns):
-        for row in rows:
-            if most is None or len(kept) < most:
-                kept.append((number, row))
-            else:
-                slot = choice.randrange(number + 1)
-                if slot < most:
-                    kept[slot] = (number, row)
-            number += 1
+    rows = (row for some in read_corpus(path, columns) for row in some)
+    for number, row in enumerate(rows):
+        if most is None or len(kept) < most:
+            kept.append((number, row))
+        elif (slot := choice.randrange(number + 1)) < most:
+            kept[slot] = (number, row)
     return [row for _, row in sorted(kept, key=lambda item: item[0])]
 
 
@@ -72,12 +61,7 @@ def number_of(row: Row, column: str) -> float | None:
 
 
 def numbers_of(column: str) -> Score:
-    """Return a function from rows to the numbers in a column, for use as `Step.score`.
-
-    Example:
-        >>> numbers_of("score")([{"score": "0.5"}, {"score": None}])
-        [0.5, None]
-    """
+    """Return a function from rows to the numbers in a column, for use as `Step.score`."""
     return lambda rows: [number_of(row, column) for row in rows]
 
 
@@ -96,10 +80,7 @@ def _read_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> 
         try:
             table = pq.ParquetFile(file)
             names = table.schema_arrow.names
-            is_text = [
-                str(field.type) in ("string", "large_string") for field in table.schema_arrow
-            ]
-            texts = [name for name, text in zip(names, is_text, strict=True) if text]
+            texts = [f.name for f in table.schema_arrow if str(f.type) in TEXT_TYPES]
             first, second = _sides(path, names, texts)
             for name in columns:
                 if name not in names:

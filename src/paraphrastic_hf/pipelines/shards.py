@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,86 +33,58 @@ def row_schema(scores: Sequence[str]) -> pa.Schema:
     )
 
 
-class ShardWriter:
-    """Writer of the parquet files of one task. Both files appear when all rows are written."""
+Rejected = tuple[Row, str, Rejection]  # with the name of the step
+WriteRows = Callable[[Sequence[Row], Sequence[Rejected], Sequence[str]], None]
 
-    def __init__(self, output: Path, task: int) -> None:
-        self._places = {
-            "data": output / "data" / f"train-{task:05d}.parquet",
-            "rejects": output / "rejects" / f"train-{task:05d}.parquet",
-        }
-        self._files = ExitStack()
-        self._writers: dict[str, pq.ParquetWriter] = {}
-        self._held: dict[str, list[pa.RecordBatch]] = {"data": [], "rejects": []}
 
-    def __enter__(self) -> ShardWriter:
-        for place in self._places.values():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)  # remove files of a failed attempt
-        return self
+@contextmanager
+def shard_writer(output: Path, task: int) -> Iterator[WriteRows]:
+    """Yield a function that writes kept rows, rejected rows and the columns of the kept rows.
 
-    def __exit__(self, *error: Any) -> None:
-        if error[0] is None:
-            try:
-                for kind in self._held:
-                    self._flush(kind)
-            except BaseException as wrong:
-                self._files.__exit__(type(wrong), wrong, wrong.__traceback__)
-                raise
-        self._files.__exit__(*error)
+    Both files of the task appear when all rows are written.
+    """
+    places = [output / kind / f"train-{task:05d}.parquet" for kind in ("data", "rejects")]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)  # remove files of a failed attempt
+    with ExitStack() as files:
+        kept, rejected = (_TableWriter(place, files) for place in places)
 
-    def write(
-        self,
-        rows: Sequence[Row],
-        rejects: Sequence[tuple[Row, str, Rejection]],
-        scores: Sequence[str],
-    ) -> None:
+        def write(rows: Sequence[Row], rejects: Sequence[Rejected], scores: Sequence[str]) -> None:
+            for row in rows:
+                row.update({name: len(row[side].split()) for side, name in LENGTHS.items()})
+            kept.write(rows, row_schema(scores))
+            reasons = [
+                row | {"step": step, "score": reason.score, "reason": str(reason)}
+                for row, step, reason in rejects
+            ]
+            rejected.write(reasons, REJECT_SCHEMA)
+
+        yield write
+        kept.flush()
+        rejected.flush()
+
+
+class _TableWriter:
+    """Writer of large row groups. The file is created with the first row."""
+
+    def __init__(self, place: Path, files: ExitStack) -> None:
+        self._place, self._files = place, files
+        self._writer: pq.ParquetWriter | None = None
+        self._held: list[pa.RecordBatch] = []
+
+    def write(self, rows: Sequence[Row], schema: pa.Schema) -> None:
         if rows:
-            self._add("data", _columns(rows, scores))
-        if rejects:
-            self._add("rejects", _reject_columns(rejects))
+            self._held.append(pa.RecordBatch.from_pylist(rows, schema=schema))
+        if sum(each.num_rows for each in self._held) >= GROUP:
+            self.flush()
 
-    def _add(self, kind: str, batch: pa.RecordBatch) -> None:
-        held = self._held[kind]
-        held.append(batch)
-        if sum(each.num_rows for each in held) >= GROUP:
-            self._flush(kind)
-
-    def _flush(self, kind: str) -> None:
-        held = self._held[kind]
-        if not held:
+    def flush(self) -> None:
+        if not self._held:
             return
-        if kind not in self._writers:
-            partial = self._files.enter_context(replacing(self._places[kind]))
-            writer = pq.ParquetWriter(partial, held[0].schema, compression="zstd")
-            self._writers[kind] = self._files.enter_context(writer)
-        self._writers[kind].write_table(pa.Table.from_batches(held))
-        held.clear()
-
-
-def _columns(rows: Sequence[Row], scores: Sequence[str]) -> pa.RecordBatch:
-    schema = row_schema(scores)
-    lengths = {length: name for name, length in LENGTHS.items()}
-    columns = [
-        [len(row[lengths[name]].split()) for row in rows]
-        if name in lengths
-        else [row.get(name) for row in rows]
-        for name in schema.names
-    ]
-    return pa.record_batch(
-        [pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema
-    )
-
-
-def _reject_columns(rejects: Sequence[tuple[Row, str, Rejection]]) -> pa.RecordBatch:
-    texts = REJECT_SCHEMA.names[:-3]
-    columns: list[list[Any]] = [[row.get(name) for row, _, _ in rejects] for name in texts]
-    columns += [
-        [step for _, step, _ in rejects],
-        [rejection.score for _, _, rejection in rejects],
-        [str(rejection) for _, _, rejection in rejects],
-    ]
-    return pa.record_batch(
-        [pa.array(c, t) for c, t in zip(columns, REJECT_SCHEMA.types, strict=True)],
-        schema=REJECT_SCHEMA,
-    )
+        if self._writer is None:
+            partial = self._files.enter_context(replacing(self._place))
+            writer = pq.ParquetWriter(partial, self._held[0].schema, compression="zstd")
+            self._writer = self._files.enter_context(writer)
+        self._writer.write_table(pa.Table.from_batches(self._held))
+        self._held.clear()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 from datatrove.pipeline.base import PipelineStep
@@ -32,13 +32,8 @@ from paraphrastic_hf.mining.tiles import TILE
 from paraphrastic_hf.pipelines.deal import dealt_rows
 from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
 from paraphrastic_hf.pipelines.engines.registry import make_engine
-from paraphrastic_hf.pipelines.recipe import (
-    TRANSLATE,
-    BitextArguments,
-    CorpusRecipe,
-    EngineArguments,
-)
-from paraphrastic_hf.pipelines.shards import ShardWriter
+from paraphrastic_hf.pipelines.recipe import TRANSLATE, CorpusRecipe, EngineArguments
+from paraphrastic_hf.pipelines.shards import shard_writer
 from paraphrastic_hf.pipelines.steps.base import SOURCE, TRANSLATION, Row, Step
 from paraphrastic_hf.pipelines.steps.meaning import SemanticDuplicates
 from paraphrastic_hf.pipelines.steps.registry import make_steps
@@ -75,6 +70,10 @@ class Stage(PipelineStep):
         self.name = name
         super().__init__()
 
+    def has_result(self, task: int) -> bool:
+        """Return whether the files that a finished task leaves to later stages exist."""
+        return True
+
     def report(self, rows: int) -> None:
         if Stage.listener is not None:
             Stage.listener(rows)
@@ -84,32 +83,37 @@ class Stage(PipelineStep):
         self.stat_update(REJECTED, value=rejected, unit="block")
 
 
-class Read(Stage):
-    """Stage that reads the rows of a task in blocks of `block` rows."""
+class LastStage(Stage):
+    """Base of stages that end a phase. `work` consumes the blocks of a task."""
 
-    def __init__(
-        self,
-        folder: Path,
-        counts: Sequence[int],
-        sources: Sequence[BitextArguments],
-        *,
-        is_bitext: bool,
-        block: int,
-    ) -> None:
+    def __init__(self, name: str, locks: Path) -> None:
+        super().__init__(name)
+        self._locks = locks
+
+    def run(self, data: Any, rank: int = 0, world_size: int = 1) -> Iterator[None]:
+        with locked(self._locks / f"task-{rank:05d}", doing="at work"):
+            self.work(data, rank)
+        return
+        yield  # a generator, as datatrove runs it
+
+    def work(self, data: Any, rank: int) -> None:
+        raise NotImplementedError
+
+
+class Read(Stage):
+    """Stage that reads the rows of a task in blocks."""
+
+    def __init__(self, folder: Path, counts: Sequence[int], recipe: CorpusRecipe) -> None:
         super().__init__("read")
-        self._folder, self._counts, self._sources = folder, list(counts), list(sources)
-        self._is_bitext, self._block = is_bitext, block
+        self._folder, self._counts, self._recipe = folder, list(counts), recipe
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Blocks:
-        rows = dealt_rows(
-            self._folder / f"{rank:05d}.tsv",
-            self._counts[rank],
-            self._sources,
-            is_bitext=self._is_bitext,
-        )
+        file, recipe = self._folder / f"{rank:05d}.tsv", self._recipe
+        sources, is_bitext = recipe.data.sources, recipe.is_bitext
+        rows = dealt_rows(file, self._counts[rank], sources, is_bitext=is_bitext)
         while True:
             with self.track_time("block"):
-                some = list(islice(rows, self._block))
+                some = list(islice(rows, recipe.make.block))
                 self.count(len(some), 0)
             if not some:
                 return
@@ -224,18 +228,20 @@ class Held:
         return np.load(self.vectors(task), mmap_mode="r")  # type: ignore[no-any-return]
 
 
-class Hold(Stage):
+class Hold(LastStage):
     """Stage that encodes the rows for a step, and ends a phase."""
 
     def __init__(self, step: SemanticDuplicates, output: Path, held: Held) -> None:
-        super().__init__("encode")
-        self._step, self._output, self.held = step, output, held
+        super().__init__("encode", output / "work")
+        self._step, self._held = step, held
 
-    def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Iterator[None]:
+    def has_result(self, task: int) -> bool:
+        return self._held.blocks(task).exists() and self._held.vectors(task).exists()
+
+    def work(self, data: Blocks, rank: int) -> None:
         with (
-            locked(self._output / "work" / f"task-{rank:05d}", doing="at work"),
-            array_writer(self.held.vectors(rank)) as write,
-            replacing(self.held.blocks(rank)) as partial,
+            array_writer(self._held.vectors(rank)) as write,
+            replacing(self._held.blocks(rank)) as partial,
             partial.open("wb") as file,
         ):
             for block in data:
@@ -245,8 +251,6 @@ class Hold(Stage):
                         write([], self._step.vectors(block.rows))
                     self.count(len(block.rows), 0)
                 self.report(block.size)
-        return
-        yield  # a generator, as datatrove runs it
 
 
 class Compare(Judge):
@@ -288,25 +292,20 @@ def _pickled(file: BinaryIO) -> Blocks:
             return
 
 
-class Write(Stage):
+class Write(LastStage):
     """Stage that writes one parquet file of kept rows and one of rejected rows."""
 
     def __init__(self, output: Path) -> None:
-        super().__init__("write")
+        super().__init__("write", output / "work")
         self._output = output
 
-    def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Iterator[None]:
-        with (
-            locked(self._output / "work" / f"task-{rank:05d}", doing="at work"),
-            ShardWriter(self._output, rank) as writer,
-        ):
+    def work(self, data: Blocks, rank: int) -> None:
+        with shard_writer(self._output, rank) as write:
             for block in data:
                 with self.track_time("block"):
-                    writer.write(block.rows, block.rejects, block.scores)
+                    write(block.rows, block.rejects, block.scores)
                     self.count(len(block.rows), 0)
                 self.report(block.size)
-        return
-        yield  # a generator, as datatrove runs it
 
 
 def phases_of(
@@ -317,16 +316,7 @@ def phases_of(
     data_root: str | Path | None = None,
 ) -> list[list[Stage]]:
     """Return the stages of each phase. All tasks must end a phase before the next begins."""
-    stages: list[Stage] = [
-        Read(
-            output / "work" / "rows",
-            counts,
-            recipe.data.sources,
-            is_bitext=recipe.is_bitext,
-            block=recipe.make.block,
-        )
-    ]
-    phases = [stages]
+    phases: list[list[Stage]] = [[Read(output / "work" / "rows", counts, recipe)]]
     engine = replace(recipe.engine, model=model)
     for entry in recipe.steps:
         if TRANSLATE in entry:

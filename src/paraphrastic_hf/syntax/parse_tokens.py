@@ -23,14 +23,7 @@ SEPARATOR = "<sep>"  # token between source and template, for a model with one i
 
 
 def parse_tokenizer() -> MarkedTokenizer:
-    """Return the tokenizer of trees, with the fixed vocabulary `parse_tree.LABELS`.
-
-    Example:
-        >>> tokenizer = parse_tokenizer()
-        >>> ids = tokenizer.encode_batch(["(S (NP ) )"])[0].tolist()
-        >>> len(ids), tokenizer.decode(ids)
-        (5, '(S (NP ) )')
-    """
+    """Return the tokenizer of trees, with the fixed vocabulary `parse_tree.LABELS`."""
     words = [CLOSE, *(f"({label}" for label in sorted(LABELS)), SEPARATOR]
     return MarkedTokenizer(WordTokenizer(words, lowercase=False, spaced=True), "end")
 
@@ -55,10 +48,6 @@ def checked_tree(text: str) -> Tree:
     """Read a bracketed tree from any treebank or parser and normalize it for the models.
 
     Unknown labels and trees with a single node raise an error.
-
-    Example:
-        >>> print(checked_tree("(TOP (S (NP-SBJ (PRP She)) (VP (VBD drove))))"))
-        (ROOT (S (NP (PRP She)) (VP (VBD drove))))
     """
     tree = normalized(read_tree(text))
     if tree.label == ROOT and len(tree.children) != 1:
@@ -70,10 +59,5 @@ def checked_tree(text: str) -> Tree:
 
 
 def with_template(source: str, template: str) -> str:
-    """Join a source and the tokens of a template (or "") into one input.
-
-    Example:
-        >>> with_template("she drove home .", "(S (NP ) (VP ) )")
-        'she drove home . <sep> (S (NP ) (VP ) )'
-    """
+    """Join a source and the tokens of a template (or "") into one input."""
     return f"{source} {SEPARATOR} {template}" if template else source

@@ -44,10 +44,8 @@ PIECE = re.compile(r"[()]|[^\s()]+")
 class Tree:
     """Node of a constituency tree, with everything below it.
 
-    Attributes:
-        label: Label of the phrase, or part of speech of the word.
-        children: Child nodes, in order. Empty for a word, or if the children were cut off.
-        word: Word of a leaf. Brackets are not escaped.
+    `label` is the label of a phrase, or the part of speech of a `word`, whose brackets are not
+    escaped.
 
     Example:
         >>> tree = read_tree("(ROOT (S (NP (PRP She)) (VP (VBD drove)) (. .)))")
@@ -84,12 +82,7 @@ class Tree:
         return "".join(self.tokens())
 
     def tokens(self, *, words: bool = False) -> list[str]:
-        """Return brackets and labels, and, if `words` is set, the words with escaped brackets.
-
-        Example:
-            >>> Tree("S", (Tree("NP"), Tree("VP"))).tokens()
-            ['(', 'S', '(', 'NP', ')', '(', 'VP', ')', ')']
-        """
+        """Return brackets and labels, and, if `words` is set, the words with escaped brackets."""
         found: list[str] = []
         stack: list[Tree | None] = [self]
         while stack:
@@ -134,14 +127,10 @@ class Tree:
 
 
 def read_tree(text: str) -> Tree:
-    """Read a bracketed tree, with or without words and spaces.
+    """Read a bracketed tree, such as `(ROOT (S (NP (PRP She)) (VP (VBD drove))))` or `(S(NP)(VP))`.
 
-    Args:
-        text: For example `(ROOT (S (NP (PRP She)) (VP (VBD drove))))` or `(S(NP)(VP))`.
-
-    Raises:
-        DataError: The text is not exactly one tree of at most `DEEPEST` levels, a label is missing,
-            or a node has two words or both a word and children.
+    Raise `DataError` unless the text is exactly one tree of at most `DEEPEST` levels. Every node
+    must have a label, and one word, or children, or neither.
     """
     pieces = PIECE.findall(text)
     shown = f"The tree {text.strip()[:80]!r}"
@@ -197,12 +186,7 @@ def check_labels(tree: Tree, shown: str = "The tree") -> None:
 
 
 def cut(tree: Tree, depth: int) -> Tree:
-    """Return the top `depth` levels of a tree, without words. A root is kept and not counted.
-
-    Example:
-        >>> cut(read_tree("(ROOT (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))))"), 1).linear()
-        '(ROOT(S))'
-    """
+    """Return the top `depth` levels of a tree, without words. A root is kept and not counted."""
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")
     if tree.label in ROOTS:
@@ -217,12 +201,7 @@ def template(tree: Tree) -> Tree:
 
 
 def same_template(first: Tree, second: Tree) -> bool:
-    """Return whether two trees have equal templates (exact template match, thesis 6.4.2).
-
-    Example:
-        >>> same_template(read_tree("(ROOT (S (NP (PRP I)) (VP)))"), read_tree("(S(NP)(VP))"))
-        True
-    """
+    """Return whether two trees have equal templates (exact template match, thesis 6.4.2)."""
     return template(first).top == template(second).top
 
 
@@ -255,12 +234,7 @@ def _normalized(tree: Tree) -> Tree | None:
 
 @cache
 def plain_label(label: str) -> str:
-    """Return a label without functional suffixes, replaced by the closest Penn Treebank label.
-
-    Example:
-        >>> [plain_label(each) for each in ("NP-SBJ-1", "ADVP|PRT", "-LRB-", "HYPH", "TOP")]
-        ['NP', 'ADVP', '-LRB-', ':', 'ROOT']
-    """
+    """Return a label without functional suffixes, replaced by the closest Penn Treebank label."""
     if label in ROOTS:
         return ROOT
     if label in RENAMED:

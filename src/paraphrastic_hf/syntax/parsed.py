@@ -13,13 +13,7 @@ EMPTY, TOO_LONG, FAILED = "empty", "too long", "not parsed"
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """A parsed line: its tree, or the reason why parsing failed.
-
-    Attributes:
-        words: Words into which the parser split the line.
-        tree: Tree under `ROOT`. A bare `ROOT` if parsing failed.
-        problem: `empty`, `too long` or `not parsed`, or "" if parsing succeeded.
-    """
+    """A parsed line: its words and tree, or a bare `ROOT` and the `problem` if parsing failed."""
 
     words: list[str]
     tree: Tree

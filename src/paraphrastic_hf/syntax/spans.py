@@ -26,13 +26,7 @@ class SpanTree:
 
 
 def spans_of(tree: Tree) -> SpanTree:
-    """Convert a tree with words to spans, ignoring a root.
-
-    Example:
-        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
-        >>> spans_of(read_tree("(ROOT (S (VP (VB Go) (ADVP (RB home)))))")).phrases
-        [(0, 2, 'S+VP'), (1, 2, 'ADVP')]
-    """
+    """Convert a tree with words to spans, ignoring a root."""
     words: list[str] = []
     tags: list[str] = []
     phrases: list[tuple[int, int, str]] = []

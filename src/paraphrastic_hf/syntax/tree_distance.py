@@ -10,11 +10,8 @@ from paraphrastic_hf.syntax.parse_tree import Tree
 def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int:
     """Return the minimum number of node insertions, deletions and renamings between two trees.
 
-    The children of a deleted node take its place, in order.
-
-    Args:
-        words: Count words as nodes below their parts of speech. If False, compare only labels, as
-            the published evaluations of syntactic control do.
+    The children of a deleted node take its place, in order. `words` count as nodes below their
+    parts of speech. The published evaluations of syntactic control compare only labels.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree
@@ -31,12 +28,10 @@ def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int
 
 @dataclass(frozen=True)
 class _Numbered:
-    """The nodes of a tree, indexed in postorder.
+    """The nodes of a tree in postorder: labels, and whether a node is a word.
 
-    Attributes:
-        labels: Label of each node, and whether the node is a word.
-        leftmost: Index of the leftmost leaf below each node.
-        keyroots: Indices of the root and of the nodes with a left sibling, ascending.
+    `leftmost` is the index of the leftmost leaf below each node. `keyroots` are the indices of the
+    root and of the nodes with a left sibling, ascending.
     """
 
     labels: list[tuple[str, bool]]
@@ -47,24 +42,18 @@ class _Numbered:
     def of(cls, tree: Tree, words: bool) -> _Numbered:
         labels: list[tuple[str, bool]] = []
         leftmost: list[int] = []
-        stack: list[tuple[Tree, int]] = [(tree, -1)]
-        while stack:
-            node, first_leaf = stack.pop()
-            below = node.children
+
+        def visit(node: Tree) -> None:
+            first_leaf = len(labels)
             if words and node.word is not None:
-                below = (Tree(node.word),)
-            if first_leaf < 0 and below:
-                # Visit it again after its children, with the index of its first leaf.
-                stack.append((node, len(labels)))
-                is_word = words and node.word is not None
-                if is_word:
-                    labels.append((node.word or "", True))
-                    leftmost.append(len(labels) - 1)
-                else:
-                    stack += [(child, -1) for child in reversed(below)]
-                continue
+                labels.append((node.word, True))
+                leftmost.append(first_leaf)
+            for child in node.children:
+                visit(child)
             labels.append((node.label, False))
-            leftmost.append(first_leaf if first_leaf >= 0 else len(labels) - 1)
+            leftmost.append(first_leaf)
+
+        visit(tree)
         last_with = {leaf: number for number, leaf in enumerate(leftmost)}
         return cls(labels, leftmost, sorted(last_with.values()))
 

@@ -25,9 +25,6 @@ END_OF_WORD = "</w>"
 class BytePairTokenizer(FastTokenizer):
     """Tokenizer that splits text into byte-pair pieces.
 
-    Args:
-        fast: BPE tokenizer of the `tokenizers` library, with `<pad>` as id 0 and `<unk>` as id 1.
-
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "bpe.codes"

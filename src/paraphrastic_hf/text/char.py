@@ -75,6 +75,3 @@ class CharTokenizer(FastTokenizer):
 
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(self._entries[number] for number in ids if number not in self.special.all)
-
-    def to_fast(self) -> Tokenizer:
-        return self._fast

@@ -15,19 +15,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import PreTrainedTokenizer
-
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io.files import SPECIAL_TOKENS, read_json, write_bytes
-from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.text.contract import SpecialIds, check_size
 from paraphrastic_hf.text.normalize import normalize
+from paraphrastic_hf.text.pretrained import OwnTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 
 
-class CharNgramTokenizer(PreTrainedTokenizer):
+class CharNgramTokenizer(OwnTokenizer):
     """Tokenizer that splits text into overlapping character n-grams.
 
     `ngrams` are in the order of their ids, which start at 2. `padding_mode` adds a space on `both`
@@ -36,7 +34,6 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
-    model_input_names = ["input_ids", "attention_mask"]
     file = "ngrams.json"
     keeps_to_words = False
     special = SpecialIds()
@@ -99,12 +96,9 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     ) -> CharNgramTokenizer:
         """Build a tokenizer from the `vocab_size - 2` most frequent n-grams of raw text.
 
-        Ties are broken alphabetically. With `hard_vocab_limit`, a text with too few distinct
-        n-grams raises an error.
-
-        Args:
-            min_count: Minimum frequency of an n-gram in the text (C in thesis 3.7.5).
-            most_per_order: Maximum number of n-grams of each order (k in thesis 3.7.5).
+        Ties are broken alphabetically. `min_count` and `most_per_order` are C and k in thesis
+        3.7.5: the minimum frequency of an n-gram, and the maximum number of n-grams of an order.
+        With `hard_vocab_limit`, a text with too few distinct n-grams raises an error.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -159,15 +153,6 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     def save(self, directory: str | Path) -> None:
         self.save_pretrained(str(directory))
 
-    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
-        """Save as transformers does, with the code that `trust_remote_code=True` loads."""
-        name = write_remote_code(type(self), save_directory)
-        self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]} if name else {}
-        return super().save_pretrained(save_directory, **kwargs)
-
-    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        return self._tokenize(text)
-
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         ngrams = self._ngrams(text)
         return ngrams if self.keep_unknown else [ngram for ngram in ngrams if ngram in self._lookup]
@@ -177,16 +162,6 @@ class CharNgramTokenizer(PreTrainedTokenizer):
 
     def _convert_id_to_token(self, index: int) -> str:
         return self._entries[index]
-
-    def convert_tokens_to_ids(self, tokens: str | list[str]) -> int | list[int]:
-        if isinstance(tokens, str):
-            return 0 if tokens == "<pad>" else self._convert_token_to_id(tokens)
-        return [self._convert_token_to_id(token) for token in tokens]
-
-    def build_inputs_with_special_tokens(
-        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
-    ) -> list[int]:
-        return token_ids_0 + (token_ids_1 or [])
 
     def save_vocabulary(
         self, save_directory: str, filename_prefix: str | None = None

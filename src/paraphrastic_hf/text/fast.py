@@ -6,7 +6,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, refused
 from paraphrastic_hf.io.files import write_json, write_tokenizer
 from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.normalize import valid_unicode
@@ -26,10 +26,8 @@ class FastTokenizer:
     @classmethod
     def read(cls, directory: str | Path) -> Tokenizer:
         path = Path(directory) / cls.file
-        try:
+        with refused(ModelError, f"Cannot read the tokenizer {path}"):
             return Tokenizer.from_file(str(path))
-        except Exception as error:  # tokenizers raises bare Exception
-            raise ModelError(f"Cannot read the tokenizer {path}: {error}") from error
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Return the ids of each text. Unknown tokens are dropped unless `keep_unknown`."""
@@ -37,6 +35,9 @@ class FastTokenizer:
             [valid_unicode(text) for text in texts], add_special_tokens=False
         )
         return Ragged.from_lists([encoding.ids for encoding in encodings])
+
+    def to_fast(self) -> Tokenizer:
+        return self._fast
 
     def tokens(self) -> list[str]:
         return entries(self._fast)

@@ -19,22 +19,12 @@ def languages_of(texts: Sequence[str]) -> list[str]:
     """Return the two-letter code (ISO 639-1) of each text's language.
 
     Texts of a few words are often misidentified.
-
-    Example:
-        >>> languages_of(["the cat sleeps on the wall", "le chat dort sur le mur"])
-        ['en', 'fr']
     """
-    require("identify", "py3langid", what="language identification")
     return [str(_identifier().classify(text)[0]) for text in texts]
 
 
 def main_language(texts: Sequence[str]) -> tuple[str, float]:
-    """Return the most frequent language of one or more texts, and its share of the texts.
-
-    Example:
-        >>> main_language(["the cat sleeps on the wall", "it was raining all night"])
-        ('en', 1.0)
-    """
+    """Return the most frequent language of one or more texts, and its share of the texts."""
     code, count = Counter(languages_of(texts)).most_common(1)[0]
     return code, count / len(texts)
 
@@ -44,10 +34,6 @@ def clear_language(texts: Sequence[str]) -> str | None:
 
     Texts shorter than 20 bytes are ignored. The result is None if no language reaches 60 %, or if
     fewer than 10 texts remain.
-
-    Example:
-        >>> clear_language(["the cat sleeps on the wall"] * 10), clear_language(["a cat"])
-        ('en', None)
     """
     long_enough = [text for text in texts if len(text.encode("utf-8", "replace")) >= SHORTEST]
     if len(long_enough) < FEWEST:
@@ -61,12 +47,7 @@ def doubts(texts: Sequence[str], code: str) -> list[tuple[str, float]]:
 
     The doubt is the logarithm of the ratio of their probabilities. It is 0 if `code` is the most
     probable language, and grows with the length of the text.
-
-    Example:
-        >>> doubts(["the cat sleeps on the wall"], "en")
-        [('en', 0.0)]
     """
-    require("identify", "py3langid", what="language identification")
     found = []
     for text in texts:
         scores = dict(_identifier().rank(text))
@@ -83,6 +64,7 @@ def known_languages() -> frozenset[str]:
 
 @cache
 def _identifier() -> Any:
+    require("identify", "py3langid", what="language identification")
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE)

@@ -22,7 +22,7 @@ from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MARKS, MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, SubwordTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer, set_pieces
 from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
@@ -95,28 +95,22 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
     return tokenizer
 
 
-UNKNOWN_PIECE, CONTROL_PIECE = 2, 3  # sentencepiece's types
 NOT_COMPARED = ("decoder", "truncation", "padding")  # they do not affect ids
-SETTINGS = (True, False), (False, True), (False, True)  # defaults first
 Rebuilt = SubwordTokenizer | WordTokenizer | CharTokenizer
 
 
 def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
     """Rebuild the tokenizer that wrote a `tokenizer.json`, including start and end marks."""
-    try:
-        given = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise ModelError(f"Cannot read the tokenizer {path}: {error}") from error
-    wanted = _described(given)
+    with refused(ModelError, f"Cannot read the tokenizer {path}"):
+        wanted = _described(Tokenizer.from_file(str(path)))
     not_ours = f"{path} is not a tokenizer of this package. {other_loader(path.parent)}"
     added = tuple(token["content"] for token in wanted["added_tokens"])
     marks = next((name for name, known in MARKS.items() if known == added), None)
     if _begins_as_ours(wanted["model"].get("vocab")) and (marks or not added):
         try:
-            for tokenizer in _candidates(wanted["model"]):
-                for kind in _kinds(tokenizer, marks):
-                    if _described(kind.to_fast()) == wanted:
-                        return kind
+            for tokenizer in _candidates(wanted["model"], marks):
+                if _described(tokenizer.to_fast()) == wanted:
+                    return tokenizer
         except Exception as error:  # tokenizers and sentencepiece reject foreign entries
             raise ModelError(not_ours) from error
     raise ModelError(not_ours)
@@ -141,14 +135,15 @@ def _described(tokenizer: Tokenizer) -> dict[str, Any]:
     return {key: value for key, value in described.items() if key not in NOT_COMPARED}
 
 
-def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
+def _candidates(model: dict[str, Any], marks: str | None) -> Iterator[Rebuilt | MarkedTokenizer]:
     """Yield tokenizers that may have written the `model` section of a `tokenizer.json`."""
-    entries = model["vocab"]
-    if model["type"] == "Unigram":
-        yield from _subwords(entries)
-    elif model["type"] == "BPE":
-        ordered = sorted(entries, key=entries.__getitem__)[len(SPECIAL_TOKENS) :]
-        yield from _characters(ordered) if max(map(len, ordered)) == 1 else _words(ordered)
+    for flags in product((True, False), (False, True), (False, True)):  # defaults first
+        tokenizer = _rebuilt(model, *flags)
+        if tokenizer is not None and marks is None:
+            yield tokenizer
+        elif tokenizer is not None:
+            for opens_prompts in (False, True):
+                yield MarkedTokenizer(tokenizer, marks, opens_prompts=opens_prompts)
 
 
 def _begins_as_ours(entries: Any) -> bool:
@@ -156,49 +151,29 @@ def _begins_as_ours(entries: Any) -> bool:
 
     Rejects tokenizers of other libraries early, because rebuilding a large tokenizer takes seconds.
     """
-    if not entries:
-        return False
-    names = (
-        [text for text, _ in entries]
-        if isinstance(entries, list)
-        else sorted(entries, key=entries.__getitem__)
-    )
+    if isinstance(entries, dict):
+        names = sorted(entries, key=entries.__getitem__)
+    else:
+        names = [text for text, _ in entries or ()]
     return names[: len(SPECIAL_TOKENS)] == list(SPECIAL_TOKENS.values())
 
 
-def _kinds(tokenizer: Rebuilt, marks: str | None) -> list[Rebuilt | MarkedTokenizer]:
-    """Return the tokenizer, or with `marks` its two marked variants (`opens_prompts`)."""
-    if marks is None:
-        return [tokenizer]
-    return [MarkedTokenizer(tokenizer, marks, opens_prompts=opens) for opens in (False, True)]
+def _rebuilt(
+    model: dict[str, Any], lowercase: bool, keep_unknown: bool, spaced: bool
+) -> Rebuilt | None:
+    entries, kind = model["vocab"], model["type"]
+    settings = {"lowercase": lowercase, "keep_unknown": keep_unknown}
+    if kind == "Unigram" and not spaced:
+        from sentencepiece.sentencepiece_model_pb2 import (  # type: ignore[attr-defined]  # slow
+            ModelProto,
+        )
 
-
-def _subwords(entries: list[Any]) -> Iterator[SubwordTokenizer]:
-    from sentencepiece.sentencepiece_model_pb2 import (  # type: ignore[attr-defined]  # slow
-        ModelProto,
-    )
-
-    proto = ModelProto()
-    proto.trainer_spec.model_type = proto.trainer_spec.UNIGRAM
-    proto.trainer_spec.vocab_size = len(entries)
-    proto.trainer_spec.unk_id, proto.trainer_spec.pad_id = UNKNOWN_ID, PAD_ID
-    proto.trainer_spec.bos_id = proto.trainer_spec.eos_id = -1
-    proto.normalizer_spec.name = "identity"
-    for number, (text, score) in enumerate(entries):
-        special = {PAD_ID: CONTROL_PIECE, UNKNOWN_ID: UNKNOWN_PIECE}.get(number)
-        score = 0.0 if special else score
-        proto.pieces.add(piece=text, score=score, type=special or NORMAL_PIECE)
-    model = proto.SerializeToString()
-    for lowercase, keep_unknown in product(*SETTINGS[:2]):
-        yield SubwordTokenizer(model, lowercase=lowercase, keep_unknown=keep_unknown)
-
-
-def _words(entries: list[str]) -> Iterator[WordTokenizer]:
-    words = [entry[1:] for entry in entries]
-    for lowercase, keep_unknown, spaced in product(*SETTINGS):
-        yield WordTokenizer(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
-
-
-def _characters(entries: list[str]) -> Iterator[CharTokenizer]:
-    for lowercase, keep_unknown in product(*SETTINGS[:2]):
-        yield CharTokenizer(entries, lowercase=lowercase, keep_unknown=keep_unknown)
+        proto = ModelProto()
+        proto.trainer_spec.model_type = proto.trainer_spec.UNIGRAM
+        return SubwordTokenizer(set_pieces(proto, entries[len(SPECIAL_TOKENS) :]), **settings)
+    if kind != "BPE":
+        return None
+    ordered = sorted(entries, key=entries.__getitem__)[len(SPECIAL_TOKENS) :]
+    if max(map(len, ordered)) > 1:
+        return WordTokenizer([entry[1:] for entry in ordered], **settings, spaced=spaced)
+    return None if spaced else CharTokenizer(ordered, **settings)

@@ -25,15 +25,10 @@ MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
 class MarkedTokenizer:
     """Tokenizer that adds marks before or after the tokens of another tokenizer.
 
-    The marks follow all other tokens in the vocabulary. A text without known tokens gets no marks,
-    so that its embedding is zero. For such a text, the tokenizer that `AutoTokenizer` loads returns
-    only the marks.
-
-    Args:
-        tokenizer: Tokenizer of the text between the marks. It must save a `tokenizer.json`.
-        marks: Marks to add: `start`, `end` or `both`.
-        opens_prompts: Omit the end mark in the saved `tokenizer.json`, so that `generate` can
-            continue prompts.
+    The marks (`start`, `end` or `both`) follow all other tokens in the vocabulary. A text without
+    known tokens gets no marks, so that its embedding is zero. For such a text, the tokenizer that
+    `AutoTokenizer` loads returns only the marks. With `opens_prompts`, the saved `tokenizer.json`
+    has no end mark, so that `generate` can continue prompts.
     """
 
     keeps_to_words = False
@@ -45,12 +40,9 @@ class MarkedTokenizer:
         self.marks, self.opens_prompts = marks, opens_prompts
         self.lowercase = tokenizer.lowercase
         self.vocab_size = tokenizer.vocab_size + len(MARKS[marks])
-        first, last = tokenizer.vocab_size, self.vocab_size - 1
-        self.special = replace(
-            tokenizer.special,
-            start=(first,) if START in MARKS[marks] else (),
-            end=(last,) if END in MARKS[marks] else (),
-        )
+        ids = dict(zip(MARKS[marks], range(tokenizer.vocab_size, self.vocab_size), strict=True))
+        start, end = ((ids[mark],) if mark in ids else () for mark in (START, END))
+        self.special = replace(tokenizer.special, start=start, end=end)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         inner = self.inner.encode_batch(texts)

@@ -12,25 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
-from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.io.files import PARTS_FOLDER, SPECIAL_TOKENS, read_json, write_json
 from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.normalize import valid_unicode
+from paraphrastic_hf.text.pretrained import OwnTokenizer
 
 MOST_PARTS = 6
 STOCK, NGRAMS, SETTINGS = FILES = ("tokenizer.json", "ngrams.json", "tokenizer_config.json")
 NGRAM_SETTINGS = ("orders", "padding_mode", "spans_spaces", "lowercase", "keep_unknown")
 
 
-class MixtureTokenizer(PreTrainedTokenizer):
+class MixtureTokenizer(OwnTokenizer):
     """Tokenizer that concatenates the ids of several tokenizers (thesis, 4.5.6).
 
-    Args:
-        **files: File paths, by the keys of `vocab_files_names`. None for a file that does not
-            exist.
+    `files` are paths by the keys of `vocab_files_names`, or None for files that do not exist.
     """
 
     vocab_files_names = {
@@ -38,7 +36,6 @@ class MixtureTokenizer(PreTrainedTokenizer):
         for k in range(MOST_PARTS)
         for name in FILES
     }
-    model_input_names = ["input_ids", "attention_mask"]
 
     def __init__(self, parts: int, **files: Any) -> None:
         paths = {key: files.pop(key, None) for key in self.vocab_files_names}
@@ -90,9 +87,6 @@ class MixtureTokenizer(PreTrainedTokenizer):
     def get_vocab(self) -> dict[str, int]:
         return dict(self._ids)
 
-    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        return self._tokenize(text)
-
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         text = valid_unicode(text)
         found = []
@@ -109,22 +103,6 @@ class MixtureTokenizer(PreTrainedTokenizer):
 
     def _convert_id_to_token(self, index: int) -> str:
         return self._names[index]
-
-    def convert_tokens_to_ids(self, tokens: str | list[str]) -> int | list[int]:
-        if isinstance(tokens, str):
-            return self._convert_token_to_id(tokens)
-        return [self._convert_token_to_id(token) for token in tokens]
-
-    def build_inputs_with_special_tokens(
-        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
-    ) -> list[int]:
-        return token_ids_0 + (token_ids_1 or [])
-
-    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
-        """Save as transformers does, with the code that `trust_remote_code=True` loads."""
-        name = write_remote_code(type(self), save_directory)
-        self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]} if name else {}
-        return super().save_pretrained(save_directory, **kwargs)
 
     def save_vocabulary(
         self, save_directory: str, filename_prefix: str | None = None

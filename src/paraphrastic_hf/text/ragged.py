@@ -22,20 +22,17 @@ class Ragged:
 
     @classmethod
     def from_lists(cls, texts: Sequence[Sequence[int]]) -> Ragged:
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        offsets = _offsets([len(text) for text in texts])
         ids = np.fromiter(chain.from_iterable(texts), np.int32, count=int(offsets[-1]))
         return cls(ids, offsets)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Ragged]) -> Ragged:
         parts = list(parts)
-        lengths = [np.diff(part.offsets) for part in parts]
-        offsets = np.zeros(1 + sum(map(len, lengths)), np.int64)
-        if lengths:
-            np.cumsum(np.concatenate(lengths), out=offsets[1:])
-        ids = np.concatenate([part.ids for part in parts]) if parts else np.empty(0, np.int32)
-        return cls(ids, offsets)
+        if not parts:
+            return cls.from_lists([])
+        offsets = _offsets(np.concatenate([np.diff(part.offsets) for part in parts]))
+        return cls(np.concatenate([part.ids for part in parts]), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -57,23 +54,23 @@ class Ragged:
         starts, lengths = self.offsets[numbers], self.lengths(numbers)
         if max_length is not None:
             lengths = np.minimum(lengths, max_length)
-        offsets = np.zeros(len(numbers) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = _offsets(lengths)
         places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
         return Ragged(self.ids[places], offsets)
 
     def padded(
         self, numbers: np.ndarray, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the texts with indices `numbers`, (chosen,), as a padded matrix.
-
-        Returns:
-            Ids and mask, both (chosen, longest) int64. The ids of padding are 0. The mask is 1 for
-            tokens and 0 for padding.
-        """
+        """Return the ids and mask of texts, both (chosen, longest) int64 and 0 for padding."""
         chosen = self.select(numbers, max_length)
         lengths = np.diff(chosen.offsets)
         mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
         ids = np.zeros(mask.shape, np.int64)
         ids[mask] = chosen.ids
         return ids, mask.astype(np.int64)
+
+
+def _offsets(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets

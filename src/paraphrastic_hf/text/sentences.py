@@ -12,13 +12,7 @@ from paraphrastic_hf.text.ragged import Ragged
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences for a tagger, stored as indices into a list of distinct words.
-
-    Attributes:
-        words: Distinct words, in order of first occurrence.
-        tokens: Token ids of each distinct word.
-        numbers: For each sentence, the index of each of its words in `words`.
-    """
+    """Sentences for a tagger: distinct words with their tokens, and indices of words."""
 
     words: list[str]
     tokens: Ragged
@@ -45,16 +39,9 @@ class Sentences:
     ) -> dict[str, np.ndarray]:
         """Return the sentences with indices `chosen`, (batch,), as arguments of `TaggerModel`.
 
-        Returns:
-            `input_ids` and `attention_mask`, both (words, tokens), for the distinct words in the
-            batch. `capitals`, (words,), is 1 for words with a capital letter. `word_index`, (batch,
-            seq), is the row of each word in `input_ids`, or -1 for padding.
-
-        Example:
-            >>> from paraphrastic_hf.text.char import CharTokenizer
-            >>> two = Sentences.of([["a", "B", "a"], ["a"]], CharTokenizer("ab"))
-            >>> two.batch([0, 1])["word_index"].tolist(), two.batch([0])["capitals"].tolist()
-            ([[0, 1, 0], [0, -1, -1]], [0, 1])
+        `input_ids` and `attention_mask`, both (words, tokens), are of the distinct words in the
+        batch. `capitals`, (words,), is 1 for words with a capital letter. `word_index`, (batch,
+        seq), is the row of each word in `input_ids`, or -1 for padding.
         """
         numbers, mask = self.numbers.padded(np.asarray(chosen, np.int64))
         distinct, index = np.unique(numbers[mask == 1], return_inverse=True)

@@ -23,7 +23,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.files import write_bytes, write_json, write_tokenizer
+from paraphrastic_hf.io.files import SPECIAL_TOKENS, write_bytes, write_json, write_tokenizer
 from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.normalize import APART_PLANE, SPACE_MARK, build_normalizer, normalize
 from paraphrastic_hf.text.ragged import Ragged
@@ -32,7 +32,7 @@ PAD_ID, UNKNOWN_ID = 0, 1
 SCORE_STEP = 256
 FEW_TEXTS = 256  # up to here, starting sentencepiece's threads costs more than it saves
 DAMAGED = "Download or train the model again"
-NORMAL_PIECE = 1  # sentencepiece's type of pieces that occur in text
+NORMAL_PIECE, UNKNOWN_PIECE, CONTROL_PIECE = 1, 2, 3  # sentencepiece's types
 
 
 class SubwordTokenizer:
@@ -79,8 +79,7 @@ class SubwordTokenizer:
 
         Args:
             vocab_size: Number of pieces, including `<pad>` and `<unk>`.
-            character_coverage: Share of the text's characters that the vocabulary covers, 0.98 to
-                1.
+            character_coverage: Share of the text's characters that the vocabulary covers.
             input_sentence_size: Maximum number of lines to train on, sampled from the text.
             hard_vocab_limit: Raise an error if the text yields fewer than `vocab_size` pieces.
         """
@@ -158,8 +157,7 @@ class SubwordTokenizer:
     def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
         """Return a copy without the pieces that contain characters of `keep_apart`.
 
-        Returns:
-            The smaller tokenizer, and for each of its pieces the id in this tokenizer, (pieces,).
+        Also return the id in this tokenizer of each of its pieces, (pieces,).
         """
         proto = _proto(self._model)
         kept = [
@@ -168,21 +166,18 @@ class SubwordTokenizer:
             if not any(ord(character) >= APART_PLANE for character in piece.piece)
         ]
         pieces = [proto.pieces[number] for number in kept]
-        smaller = _proto(self._model)
-        del smaller.pieces[:]
-        smaller.pieces.extend(pieces)
-        smaller.trainer_spec.vocab_size = len(pieces)
+        del proto.pieces[:]
+        proto.pieces.extend(pieces)
+        proto.trainer_spec.vocab_size = len(pieces)
         tokenizer = SubwordTokenizer(
-            smaller.SerializeToString(), lowercase=self.lowercase, keep_unknown=self.keep_unknown
+            proto.SerializeToString(), lowercase=self.lowercase, keep_unknown=self.keep_unknown
         )
         return tokenizer, np.array(kept)
 
     def unigram(self) -> tuple[list[str], np.ndarray, bool]:
-        """Return the Unigram model, for the fast path of encoding.
+        """Return the pieces ('' for special tokens), their scores and `keep_unknown`.
 
-        Returns:
-            Pieces in order of their ids ('' for special tokens), their scores, (pieces,) float32,
-            and `keep_unknown`.
+        The fast path of encoding uses them. The scores are (pieces,) float32.
         """
         ids = list(range(self.vocab_size))
         pieces = self._processor.id_to_piece(ids)
@@ -233,6 +228,20 @@ def round_scores(model: bytes) -> bytes:
     proto = _proto(model)
     for piece in proto.pieces:
         piece.score = round(piece.score * SCORE_STEP) / SCORE_STEP
+    return bytes(proto.SerializeToString())
+
+
+def set_pieces(proto: Any, pieces: Iterable[tuple[str, float]]) -> bytes:
+    """Give a model `<pad>`, `<unk>` and these pieces with scores, and serialize it."""
+    del proto.pieces[:]
+    for token, kind in zip(SPECIAL_TOKENS.values(), (CONTROL_PIECE, UNKNOWN_PIECE), strict=True):
+        proto.pieces.add(piece=token, score=0.0, type=kind)
+    for piece, score in pieces:
+        proto.pieces.add(piece=piece, score=score, type=NORMAL_PIECE)
+    proto.trainer_spec.vocab_size = len(proto.pieces)
+    proto.trainer_spec.pad_id, proto.trainer_spec.unk_id = PAD_ID, UNKNOWN_ID
+    proto.trainer_spec.bos_id = proto.trainer_spec.eos_id = -1
+    proto.normalizer_spec.name = "identity"  # our tokenizer normalizes first
     return bytes(proto.SerializeToString())
 
 

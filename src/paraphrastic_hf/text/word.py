@@ -104,9 +104,6 @@ class WordTokenizer(FastTokenizer):
         words = (tokens(int(number)) for number in ids if number not in self.special.all)
         return " ".join(word.removeprefix(SPACE_MARK) for word in words if word)
 
-    def to_fast(self) -> Tokenizer:
-        return self._fast
-
     def tokens(self) -> list[str]:
         return [token.removeprefix(SPACE_MARK) for token in super().tokens()]
 

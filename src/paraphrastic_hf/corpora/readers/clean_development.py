@@ -10,15 +10,13 @@ import hashlib
 import json
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 
 from paraphrastic_hf.corpora.builder import Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.readers.phrases import annotated_rows
-from paraphrastic_hf.corpora.readers.similarity import benchmark_rows, relatedness_rows
+from paraphrastic_hf.corpora.layouts import read_table
+from paraphrastic_hf.corpora.sources import RECORDS, SOURCES
 
 RECORD = "reported_pairs.json"
-READERS = {"stsb": benchmark_rows, "sick": relatedness_rows, "annotated_ppdb": annotated_rows}
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
@@ -43,19 +41,17 @@ def pair_digest(first: str, second: str) -> str:
 @cache
 def reported_pairs() -> frozenset[str]:
     """Return the digests of pairs that are also used for testing or training."""
-    text = files("paraphrastic_hf.corpora.records").joinpath(RECORD).read_text(encoding="utf-8")
-    return frozenset(json.loads(text))
+    return frozenset(json.loads(RECORDS.joinpath(RECORD).read_text(encoding="utf-8")))
 
 
 class CleanDevelopment(Corpus):
     """Pairs of STS-B dev, SICK trial and Annotated-PPDB dev that are in no reported test set."""
 
-    NAME = "clean_development"
     FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         seen = set(reported_pairs())
-        for row in READERS[self.config.name](folder, split):
+        for row in read_table(SOURCES[self.config.name], folder, "default", split):
             digest = pair_digest(row["sentence1"], row["sentence2"])
             if digest not in seen:
                 seen.add(digest)

@@ -30,10 +30,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import READ_ERRORS, text_lines
 
 MAX_WORDS = 5
-_DIGITS = {
-    digit: value
-    for value, digit in enumerate(string.ascii_uppercase + string.ascii_lowercase + "0123456789+/")
-}
+_DIGITS = string.ascii_uppercase + string.ascii_lowercase + "0123456789+/"
 _ABOUT = ("00-database", "00database")  # entries that describe the dictionary
 _DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # if the description has this name, senses are defined
 _PRONOUNCED = re.compile(r"\s/.*/")
@@ -43,30 +40,13 @@ _NO_SENSE = re.compile(r'\s*("|(see|see also|note|synonyms?|antonyms?|usage)\s*:
 _BETWEEN = re.compile(r"[,;،؛、；]|(?<=\w\w)\.\s")
 _EDGES = " .,;:،؛、；!?\u2003"
 _SOUNDS = re.compile("[\u0250-\u02af\u02b0-\u02ff\u0361]")  # a pronunciation without slashes
-SCRIPTS = {  # non-Latin scripts, by the first word of their letters' Unicode names
-    "ar": "ARABIC",
-    "bg": "CYRILLIC",
-    "el": "GREEK",
-    "hi": "DEVANAGARI",
-    "ja": "HIRAGANA KATAKANA CJK",
-    "mk": "CYRILLIC",
-    "ru": "CYRILLIC",
-    "sr": "CYRILLIC LATIN",
-    "uk": "CYRILLIC",
-    "ur": "ARABIC",
-    "zh": "CJK",
-}
-_CODES = """
-    af afr ar ara bg bul br bre ca cat cs ces cy cym da dan de deu el ell en eng eo epo es
-    spa et est fi fin fr fra ga gle gl glg hi hin hr hrv hu hun id ind is isl it ita ja jpn
-    ku kur la lat lt lit lv lav mk mkd nl nld no nor pl pol pt por ro ron ru rus sk slk sl
-    slv sr srp sv swe sw swh tr tur uk ukr ur urd zh zho
-"""
-FREEDICT = dict(re.findall(r"(\w+)\s+(\w+)", _CODES))  # two-letter codes to FreeDict's codes
 
 
-def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield `(place, [headword, translation])` for each translation of a dictionary, in order."""
+def dictionary_pairs(index: Path, scripts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield `(place, [headword, translation])` for each translation of a dictionary, in order.
+
+    Both sides must have a letter of their `scripts`, the first words of letters' Unicode names.
+    """
     texts = entries(index)
     has_definitions = _DEFINES in texts[:_ABOUT_LENGTH]
     read: set[tuple[int, int]] = set()
@@ -75,7 +55,7 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
         word, _, rest = line.partition("\t")
         try:
             start, length = map(_number, rest.split("\t")[:2])
-        except (KeyError, ValueError):
+        except ValueError:
             raise DataError(f"{index}:{number} is not a headword with two numbers") from None
         if start + length > len(texts):
             raise DataError(f"{index}:{number} points beyond the end of the entries")
@@ -84,7 +64,7 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
         read.add((start, length))
         entry = texts[start : start + length].decode("utf-8", "replace")
         for head, translation in translations(entry, has_definitions):
-            if _is_in(head, languages[0]) and _is_in(translation, languages[1]):
+            if _is_in(head, scripts[0]) and _is_in(translation, scripts[1]):
                 yield place, [head, translation]
 
 
@@ -128,16 +108,15 @@ def _plain(text: str) -> str:
     return " ".join("".join(marks).split())
 
 
-def _is_in(text: str, language: str) -> bool:
+def _is_in(text: str, scripts: str) -> bool:
     names = (unicodedata.name(c, "") for c in text if c.isalpha())
-    scripts = tuple(SCRIPTS.get(language, "LATIN").split())
-    return any(name.startswith(scripts) for name in names)
+    return any(name.startswith(tuple(scripts.split())) for name in names)
 
 
 def _number(digits: str) -> int:
     value = 0
     for digit in digits.strip():
-        value = 64 * value + _DIGITS[digit]
+        value = 64 * value + _DIGITS.index(digit)
     return value
 
 

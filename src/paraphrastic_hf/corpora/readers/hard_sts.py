@@ -17,11 +17,12 @@ import numpy as np
 
 from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.readers.similarity import sts_datasets
+from paraphrastic_hf.corpora.readers.similarity import scored_rows, sts_datasets
 
 logger = logging.getLogger(__name__)
 
 NEGATIONS = frozenset(("not", "'t"))
+SIDES = ("sentence1", "sentence2")
 
 
 class HardSts(Corpus):
@@ -30,20 +31,13 @@ class HardSts(Corpus):
     `swer` is the symmetric word error rate, and `percentile` its rank among all pairs, 0 to 100.
     """
 
-    NAME = "hard_sts"
     FEATURES = scored_pair(dataset=TEXT, year=TEXT, swer=NUMBER, percentile=NUMBER)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        rows: list[dict[str, Any]] = [
-            {
-                "sentence1": a,
-                "sentence2": b,
-                "score": score,
-                "dataset": item.name,
-                "year": item.group,
-            }
-            for item in sts_datasets(folder, "all")
-            for a, b, score in zip(item.first, item.second, item.scores, strict=True)
+        rows = [
+            row
+            for pairs in sts_datasets(folder, "all")
+            for row in scored_rows(pairs, dataset=pairs.name, year=pairs.group)
         ]
         if not any(row["dataset"] == "SMT" for row in rows):
             logger.warning(
@@ -54,8 +48,7 @@ class HardSts(Corpus):
         tokens = moses_tokens()
         rates = [
             symmetric_word_error_rate(
-                [token.lower() for token in tokens(row["sentence1"])],
-                [token.lower() for token in tokens(row["sentence2"])],
+                *([token.lower() for token in tokens(row[side])] for side in SIDES)
             )
             for row in rows
         ]

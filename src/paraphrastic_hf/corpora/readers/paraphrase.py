@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import datasets
@@ -12,6 +12,7 @@ import datasets
 from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, pair, scored_pair
 from paraphrastic_hf.corpora.filters import PairFilter, Sieve, unique_word_pairs
 from paraphrastic_hf.corpora.folder import Folder
+from paraphrastic_hf.corpora.readers.bitext_files import Pairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import aligned_lines, number_in, table_rows, text_lines
 from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
@@ -30,9 +31,8 @@ class TextFilterConfig(datasets.BuilderConfig):
     rejects: str | None = None
 
     def wanted(self) -> PairFilter:
-        return PairFilter(
-            max_overlap=self.max_overlap, min_words=self.min_words, max_words=self.max_words
-        )
+        names = [field.name for field in fields(PairFilter) if hasattr(self, field.name)]
+        return PairFilter(**{name: getattr(self, name) for name in names})
 
     def sieve(self, name: str, split: str | None = None) -> Sieve:
         """Return a `Sieve` with these options. Each split has its own file of rejected pairs."""
@@ -49,9 +49,6 @@ class ScoreFilterConfig(TextFilterConfig):
     min_score: float | None = None
     max_score: float | None = None
 
-    def wanted(self) -> PairFilter:
-        return replace(super().wanted(), min_score=self.min_score, max_score=self.max_score)
-
 
 @dataclass
 class BadRowsConfig(datasets.BuilderConfig):
@@ -66,41 +63,50 @@ class ParaNmtConfig(ScoreFilterConfig, BadRowsConfig):
     """Options of ParaNMT."""
 
 
-class ParaNmt(Corpus):
+class FilteredPairs(Corpus):
+    """Base of corpora of pairs with options that filter rows and count bad rows."""
+
+    DEFAULT_WRITER_BATCH_SIZE = 10_000
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        """Yield `(place, texts)` or `(place, reason)` for each row, as in `io/pairs.py`."""
+        raise NotImplementedError
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        options, columns = self.config, list(self.features())
+        name = f"{self.source.name} {options.name}"
+        has_scores = "score" in columns
+        rows = good_rows(
+            self.pairs(folder, split),
+            name=name,
+            number=2 if has_scores else None,
+            bad_rows=options.bad_rows,
+            max_bad_rows=options.max_bad_rows,
+        )
+        with options.sieve(name) as sieve:
+            for first, second, *scores in rows:
+                values = first, second, *map(float, scores)
+                if sieve.keeps(*values):
+                    yield dict(zip(columns, values, strict=True))
+
+
+class ParaNmt(FilteredPairs):
     """ParaNMT-50M (thesis, 4.3): `sentence1` is the reference, `sentence2` the back-translation.
 
     `score` is the paraphrase score, a cosine. The 5M release lacks scores.
     """
 
-    NAME = "paranmt"
     BUILDER_CONFIG_CLASS = ParaNmtConfig
-    DEFAULT_WRITER_BATCH_SIZE = 10_000
 
     def features(self) -> datasets.Features:
         return scored_pair() if self.config.name == "50m" else pair()
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def pairs(self, folder: Folder, split: str) -> Pairs:
         has_scores = self.config.name == "50m"
-        if has_scores:
-            path = folder.find("para-nmt-50m.txt", "para-nmt-50m.txt.gz", "para-nmt-50m.txt.xz")
-        else:
-            path = folder.find("para-nmt-5m-processed.txt", "para-nmt-5m-processed.txt.gz")
-        wanted = self.config.wanted()
-        if not has_scores and (wanted.min_score, wanted.max_score) != (None, None):
+        if not has_scores and (self.config.min_score, self.config.max_score) != (None, None):
             raise DataError("paranmt 5m has no scores. Omit min_score and max_score, or use 50m")
-        rows = good_rows(
-            iterate_rows(path, columns=("1", "2"), beside=("3",) if has_scores else ()),
-            name=str(path),
-            number=2 if has_scores else None,
-            bad_rows=self.config.bad_rows,
-            max_bad_rows=self.config.max_bad_rows,
-        )
-        with self.config.sieve(f"paranmt {self.config.name}") as sieve:
-            for row in rows:
-                score = float(row[2]) if has_scores else None
-                if sieve.keeps(row[0], row[1], score):
-                    kept = {"sentence1": row[0], "sentence2": row[1]}
-                    yield kept if score is None else {**kept, "score": score}
+        beside = ("3",) if has_scores else ()
+        return iterate_rows(self.find(folder, split), columns=("1", "2"), beside=beside)
 
 
 @dataclass
@@ -127,14 +133,12 @@ class Ppdb(Corpus):
     3.5.2.
     """
 
-    NAME = "ppdb"
     BUILDER_CONFIG_CLASS = PpdbConfig
     DEFAULT_WRITER_BATCH_SIZE = 10_000
     FEATURES = scored_pair(syntax=TEXT, entailment=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
-        name = f"ppdb-{self.config.name}"
-        path = folder.find(f"{name}.gz", name, f"{name}.txt")
+        path = self.find(folder, split)
         with self.config.sieve(f"ppdb {self.config.name}") as sieve:
             rows = (row for row in _ppdb_rows(path) if sieve.keeps(*_sides(row), row["score"]))
             yield from _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
@@ -165,13 +169,12 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
         }
 
 
-def _word_pairs(rows: Iterable[Row], wanted: bool, vocabulary: str | None) -> Iterable[Row]:
+def _word_pairs(rows: Iterable[Row], wanted: bool, vocabulary: str | None) -> Iterator[Row]:
     if vocabulary is not None and not wanted:
         raise DataError("vocabulary only filters word pairs. Set word_pairs=True too")
-    return _unique(rows, vocabulary) if wanted else rows
-
-
-def _unique(rows: Iterable[Row], vocabulary: str | None) -> Iterator[Row]:
+    if not wanted:
+        yield from rows
+        return
     words = None
     if vocabulary is not None:
         words = frozenset(
@@ -186,12 +189,11 @@ def _unique(rows: Iterable[Row], vocabulary: str | None) -> Iterator[Row]:
 
 
 class PpdbSynonyms(Corpus):
-    NAME = "ppdb_synonyms"
     BUILDER_CONFIG_CLASS = WordPairsConfig
     FEATURES = pair()
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
-        path = folder.find("ppdb-1.0-xxxl-lexical.extended.synonyms.uniquepairs")
+        path = self.find(folder, split)
         rows = ({"sentence1": a, "sentence2": b} for _, (a, b, *_) in table_rows(path, 2))
         return _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
 
@@ -202,7 +204,6 @@ class SimpWiki(Corpus):
     `v2` is the larger release, with article titles. `v1` has splits.
     """
 
-    NAME = "simpwiki"
     BUILDER_CONFIG_CLASS = TextFilterConfig
 
     def features(self) -> datasets.Features:
@@ -211,17 +212,16 @@ class SimpWiki(Corpus):
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         has_splits = self.config.name == "v1"
         with self.config.sieve("simpwiki", split if has_splits else None) as sieve:
-            for row in self._rows_of_v1(folder, split) if has_splits else self._rows_of_v2(folder):
+            for row in self._aligned(folder, split) if has_splits else self._articles(folder):
                 if sieve.keeps(*_sides(row)):
                     yield row
 
-    def _rows_of_v1(self, folder: Folder, split: str) -> Iterator[Row]:
-        stem = {"train": "training", "validation": "tuning", "test": "testing"}[split]
-        files = (folder.find(f"normal.{stem}.txt"), folder.find(f"simple.{stem}.txt"))
+    def _aligned(self, folder: Folder, split: str) -> Iterator[Row]:
+        files = (self.find(folder, split, side=side) for side in ("normal", "simple"))
         for _, normal, simple in aligned_lines(*files):
             yield {"sentence1": normal, "sentence2": simple}
 
-    def _rows_of_v2(self, folder: Folder) -> Iterator[Row]:
+    def _articles(self, folder: Folder) -> Iterator[Row]:
         files = (folder.find("normal.aligned"), folder.find("simple.aligned"))
         for number, normal, simple in aligned_lines(*files):
             sides = normal.split("\t"), simple.split("\t")

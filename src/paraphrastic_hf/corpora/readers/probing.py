@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import datasets
 
@@ -41,7 +42,6 @@ class Probing(Corpus):
     `task/te.txt` (sentence, label), which have no training split.
     """
 
-    NAME = "probing"
     FEATURES = labeled(None)
 
     def splits(self, folder: Folder) -> Iterable[str]:
@@ -88,7 +88,8 @@ class MadeFromText(Corpus):
     """
 
     BUILDER_CONFIG_CLASS = MadeConfig
-    LABEL_CAP = 0
+    label_caps: ClassVar[dict[str, int]] = {}  # default `label_cap` by configuration
+    _made: list[Example] | None = None  # examples of all splits, made for the first one
 
     def label_of(self, text: str) -> str | None:
         """Return the label or group that `label_cap` limits, or None for unusable sentences."""
@@ -97,8 +98,6 @@ class MadeFromText(Corpus):
     def examples(self, sample: list[Example]) -> list[Example]:
         """Turn a sample of sentences into labeled examples."""
         return sample
-
-    _made: list[Example] | None = None  # examples of all splits, made for the first one
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         options = self.config
@@ -114,27 +113,34 @@ class MadeFromText(Corpus):
             train = len(made) - 2 * test
             if not test:
                 raise DataError(
-                    f"{self.NAME}: {folder.roots[0]} has only {len(made):,} usable sentences. "
-                    "Lower train_rows and test_rows, or give more text"
+                    f"{folder.roots[0]} has only {len(made):,} usable sentences for "
+                    f"{self.source.name}. Lower train_rows and test_rows, or give more text"
                 )
             logger.warning(
                 "%s: found %s instead of %s, so train_rows becomes %s and test_rows %s",
-                self.NAME, counted(len(made), "example"), f"{wanted:,}", f"{train:,}", f"{test:,}",
-            )  # fmt: skip
+                *(self.source.name, counted(len(made), "example")),
+                *(f"{number:,}" for number in (wanted, train, test)),
+            )
         start = {"train": 0, "validation": train, "test": train + test}[split]
         for text, label in made[start : start + (train if split == "train" else test)]:
             yield {"text": text, "label": label}
 
     def _make(self, folder: Folder, wanted: int) -> list[Example]:
-        cap = self.LABEL_CAP if self.config.label_cap < 0 else self.config.label_cap
-        sentences = (text for path in _texts(folder) for text in _column(path, self.config.column))
+        cap = self.config.label_cap
+        cap = self.label_caps.get(self.config.name, 0) if cap < 0 else cap
+        sentences = (
+            text
+            for path in folder.files("**/*")
+            if path == folder.roots[0] or {".txt", ".tsv"} & set(path.suffixes)
+            for text in _column(path, self.config.column)
+        )
         labeled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
         sample = sample_examples(
             labeled_texts, cap or wanted, wanted, self.config.seed, per_label=cap > 0
         )
         made = self.examples(sample)
         if not made:
-            raise DataError(f"{self.NAME}: {folder.roots[0]} has no sentence for this task")
+            raise DataError(f"{self.source.name}: {folder.roots[0]} has no sentence for this task")
         return made
 
 
@@ -145,16 +151,12 @@ class Punctuation(MadeFromText):
     most 20,000 examples over all splits. The label of `first` is the first mark.
     """
 
-    NAME = "punctuation"
+    label_caps: ClassVar = {"number": 20_000}
 
     def features(self) -> datasets.Features:
         if self.config.name == "number":
             return labeled([str(count) for count in range(1, MAX_MARKS + 1)])
         return labeled(list(PUNCTUATION))
-
-    @property
-    def LABEL_CAP(self) -> int:  # type: ignore[override]
-        return 20_000 if self.config.name == "number" else 0
 
     def label_of(self, text: str) -> str | None:
         marks = [character for character in text if character in PUNCTUATION]
@@ -170,7 +172,6 @@ class ArticleGender(MadeFromText):
     definiteness.
     """
 
-    NAME = "article_gender"
     FEATURES = labeled(("wrong", "right"))
 
     def label_of(self, text: str) -> str | None:
@@ -202,13 +203,6 @@ def _articles(language: str) -> re.Pattern[str]:
     cases = (str.lower, str.capitalize, str.upper)
     words = "|".join(case(word) for word in ARTICLES[language] for case in cases)
     return re.compile(rf"(?<![\w'’-])(?:{words})(?![\w'’-])")
-
-
-def _texts(folder: Folder) -> list[Path]:
-    root = folder.roots[0]
-    if root.is_file():
-        return [root]
-    return [path for path in folder.files("**/*") if {".txt", ".tsv"} & set(path.suffixes)]
 
 
 def _column(path: Path, column: int) -> Iterator[str]:
@@ -250,10 +244,7 @@ SIDES = REFERENCE, TRANSLATION = "reference", "translation"
 
 @dataclass
 class MachineTextConfig(MadeConfig):
-    """Options: `train_rows`, `test_rows` (also used for validation), and the sample's `seed`."""
-
     train_rows: int = 80_000
-    test_rows: int = 10_000
 
 
 class MachineText(MadeFromText):
@@ -263,7 +254,6 @@ class MachineText(MadeFromText):
     two splits. The paper has 40,000 pairs for training, 5,000 for validation and 5,000 for testing.
     """
 
-    NAME = "machine_text"
     BUILDER_CONFIG_CLASS = MachineTextConfig
     FEATURES = labeled((TRANSLATION, REFERENCE))
 
@@ -273,14 +263,12 @@ class MachineText(MadeFromText):
             raise DataError(f"{odd[0]} must be even, got {getattr(self.config, odd[0])}")
         pairs = sample_examples(_machine_pairs(folder), wanted // 2, wanted // 2, self.config.seed)
         if not pairs:
-            raise DataError(f"{self.NAME}: {folder.roots[0]} contains no pairs")
+            raise DataError(f"{self.source.name}: {folder.roots[0]} contains no pairs")
         return [side for a, b in pairs for side in ((a, REFERENCE), (b, TRANSLATION))]
 
 
 def _machine_pairs(folder: Folder) -> Iterator[Example]:
-    root = folder.roots[0]
-    files = [root] if root.is_file() else list(folder.files("**/*"))
-    for path in files:
+    for path in folder.files("**/*"):
         if ".tsv" in path.suffixes:
             rows = iterate_rows(path, prefer=SIDES)
         elif path.suffix == ".parquet" and "rejects" not in path.parts:

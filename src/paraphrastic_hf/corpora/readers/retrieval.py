@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, bitext, scored_pair
+from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, bitext
 from paraphrastic_hf.corpora.folder import Folder
+from paraphrastic_hf.corpora.readers.tables import Table
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import READ_ERRORS, aligned_lines, number_in, open_lines, table_rows
 
@@ -16,16 +17,13 @@ NOT_AS_EXPECTED = (ValueError, KeyError, AttributeError, TypeError, RecursionErr
 
 
 class Tatoeba(Corpus):
-    NAME = "tatoeba"
-
     def features(self) -> datasets.Features:
         return bitext(self.config.name, "eng")
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         language = self.config.name
-        first = folder.find(f"tatoeba.{language}-eng.{language}")
-        second = folder.find(f"tatoeba.{language}-eng.eng")
-        for _, foreign, english in aligned_lines(first, second):
+        files = (folder.find(f"tatoeba.{language}-eng.{side}") for side in (language, "eng"))
+        for _, foreign, english in aligned_lines(*files):
             yield {language: foreign, "eng": english}
 
 
@@ -36,11 +34,8 @@ class Bucc(Corpus):
     the sentence. File names may be official (`zh-en.training.zh`) or XTREME's (`zh-en.dev.zh`).
     """
 
-    NAME = "bucc"
-
     def features(self) -> datasets.Features:
-        first, second = self.config.name.split("-")
-        return bitext(first, second, id=TEXT)
+        return bitext(*self.config.name.split("-"), id=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         first, second = self.config.name.split("-")
@@ -68,24 +63,18 @@ class Bucc(Corpus):
         return [f"{self.config.name}.{part}.{ending}" for part in parts]
 
 
-class WmtScores(Corpus):
+class WmtScores(Table):
     """WMT segments with human scores (thesis, 7.2.1): `sentence1` is the reference.
 
     `score` is the standardized direct assessment. The file is `newstest2015.cs-en.tsv` (score,
     reference, output) or the original JSON.
     """
 
-    NAME = "wmt_da"
-    FEATURES = scored_pair()
-
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        year, pair = self.config.name.removeprefix("newstest20").split(".")
-        table = folder.find_or_none(f"{self.config.name}.tsv")
-        if table is not None:
-            for number, row in table_rows(table, 3):
-                score = number_in(row[0], f"{table}:{number}")
-                yield {"sentence1": row[1], "sentence2": row[2], "score": score}
+        if folder.find_or_none(f"{self.config.name}.tsv"):
+            yield from super().rows(folder, split)
             return
+        year, pair = self.config.name.removeprefix("newstest20").split(".")
         name = f"{year}_{pair}_formated.json"
         path = folder.find(name, f"{name}.gz")
         with open_lines(path) as file:

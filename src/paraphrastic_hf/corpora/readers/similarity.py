@@ -1,4 +1,4 @@
-"""Builders of scored sentence pairs: STS 2012-2017, STS Benchmark, SICK, PIT-2015 Twitter."""
+"""Builders of STS 2012-2017. Other scored pairs are in `tables.py`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import datasets
-
-from paraphrastic_hf.corpora.builder import TEXT, WHOLE, Corpus, Row, labeled, scored_pair
+from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.sts_files import (
     STS17_TRACKS,
@@ -19,10 +17,7 @@ from paraphrastic_hf.corpora.readers.sts_files import (
     read_sts_train,
     read_track,
 )
-from paraphrastic_hf.errors import DataError, MissingFileError, counted
-from paraphrastic_hf.io.lines import number_in, table_rows
-
-ENTAILMENT = ("entailment", "neutral", "contradiction")
+from paraphrastic_hf.errors import MissingFileError
 
 
 def scored_rows(pairs: ScoredPairs, **extra: str) -> Iterator[Row]:
@@ -31,7 +26,6 @@ def scored_rows(pairs: ScoredPairs, **extra: str) -> Iterator[Row]:
 
 
 SEVERAL_YEARS = {"all": tuple(STS_DATASETS), "supervised": ("2012", "2013", "2014", "2015")}
-SUPERVISED_SPLITS = ("train", "validation", "test")
 
 
 class Sts(Corpus):
@@ -40,12 +34,11 @@ class Sts(Corpus):
     `supervised` has the data of 2012-2015 in three splits (Wieting and Gimpel, 2017, 4.3).
     """
 
-    NAME = "sts"
     FEATURES = scored_pair(dataset=TEXT, year=TEXT)
 
     def splits(self, folder: Folder) -> Iterable[str]:
         if self.config.name == "supervised":
-            return SUPERVISED_SPLITS
+            return ("train", "validation", "test")
         has_train = self.config.name == "sts12" and folder.find_or_none(
             "STS2012-train/STS.input.MSRpar.txt", "train/STS.input.MSRpar.txt"
         )
@@ -108,7 +101,6 @@ def _year_folders(folder: Folder, year: str) -> list[Path]:
 
 
 class Sts17(Corpus):
-    NAME = "sts17"
     FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
@@ -116,102 +108,3 @@ class Sts17(Corpus):
         inputs = folder.find(f"STS.input.{stem}", f"STS2017.eval.v1.1/STS.input.{stem}")
         gold = folder.find(f"STS.gs.{stem}", f"STS2017.gs/STS.gs.{stem}")
         return scored_rows(read_track(self.config.name, inputs, gold))
-
-
-class StsBenchmark(Corpus):
-    """STS Benchmark, with genre and origin of each pair. The files are TSV without quotes."""
-
-    NAME = "stsb"
-    FEATURES = scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
-
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        return benchmark_rows(folder, split)
-
-
-def benchmark_rows(folder: Folder, split: str) -> Iterator[Row]:
-    path = folder.find(f"sts-{'dev' if split == 'validation' else split}.csv")
-    for number, row in table_rows(path, 7):
-        yield {
-            "sentence1": row[5],
-            "sentence2": row[6],
-            "score": number_in(row[4], f"{path}:{number}", low=0, high=5),
-            "genre": row[0],
-            "dataset": row[1],
-            "year": row[2],
-        }
-
-
-class Sick(Corpus):
-    """SICK (thesis, 2.1.2): relatedness as `score`, entailment as `label`."""
-
-    NAME = "sick"
-    FEATURES = scored_pair(label=datasets.ClassLabel(names=list(ENTAILMENT)), pair_id=WHOLE)
-
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        return relatedness_rows(folder, split)
-
-
-def relatedness_rows(folder: Folder, split: str) -> Iterator[Row]:
-    for number, path, row in sick_rows(folder, split):
-        yield {
-            "sentence1": row[1],
-            "sentence2": row[2],
-            "score": number_in(row[3], f"{path}:{number}", low=1, high=5),
-            "label": row[4].strip().lower(),
-            "pair_id": int(number_in(row[0], f"{path}:{number}", what="a pair number")),
-        }
-
-
-class SickEntailment(Corpus):
-    NAME = "sick_e"
-    FEATURES = labeled(ENTAILMENT, ("sentence1", "sentence2"))
-
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        for _, _, row in sick_rows(folder, split):
-            yield {"sentence1": row[1], "sentence2": row[2], "label": row[4].strip().lower()}
-
-
-def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[str]]]:
-    """Yield line number, file and columns of each row in SICK's official files."""
-    stem = {"train": "train", "validation": "trial", "test": "test_annotated"}[split]
-    path = folder.find(f"SICK_{stem}.txt")
-    for number, row in table_rows(path, 5, header="pair_ID"):
-        if row[4].strip().lower() not in ENTAILMENT:
-            raise DataError(f"{path}:{number} has judgment {row[4]!r}, not {', '.join(ENTAILMENT)}")
-        yield number, path, row
-
-
-class Twitter(Corpus):
-    """PIT-2015 (thesis, 3.2.1): scores are the raters' votes, 0 to 5.
-
-    The training label `(3, 2)` means that three of five raters voted for a paraphrase, so the score
-    is 3. An expert's label is a single digit. Labels in `test.label` are from 0 to 1 and are
-    multiplied by 5.
-    """
-
-    NAME = "twitter"
-    FEATURES = scored_pair(topic=TEXT)
-
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        path = folder.find(f"{'dev' if split == 'validation' else split}.data")
-        labels = _test_labels(folder, path) if split == "test" else None
-        for place, (number, row) in enumerate(table_rows(path, 5)):
-            score = labels[place] if labels else _votes(row[4], f"{path}:{number}")
-            yield {"sentence1": row[2], "sentence2": row[3], "score": score, "topic": row[1]}
-
-
-def _votes(label: str, place: str) -> float:
-    votes = re.fullmatch(r"\(?\s*(\d)\s*(?:,\s*\d\s*\))?", label.strip())
-    return number_in(votes.group(1) if votes else label, place, low=0, high=5, what="votes")
-
-
-def _test_labels(folder: Folder, data: Path) -> list[float]:
-    gold = folder.find("test.label")
-    labels = [
-        5 * number_in(row[-1], f"{gold}:{number}", low=0, high=1, what="a label")
-        for number, row in table_rows(gold, 1)
-    ]
-    rows = sum(1 for _ in table_rows(data, 5))
-    if len(labels) != rows:
-        raise DataError(f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows")
-    return labels

@@ -14,37 +14,17 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.syntax.parse_tree import Tree, normalized, read_tree
 
-# GUM's documents outside training, from its splits.md
-GUM_VALIDATION = """
-    academic_exposure academic_librarians bio_byron bio_emperor conversation_grounded
-    conversation_risk court_loan court_negligence essay_evolved essay_tools fiction_beast
-    fiction_lunre interview_cyclone interview_gaming letter_arendt letter_wiki news_homeopathic
-    news_iodine podcast_bangladesh podcast_wrestling reddit_macroeconomics reddit_pandas
-    speech_impeachment speech_inauguration textbook_governments textbook_labor vlog_portland
-    vlog_radiology voyage_athens voyage_coron whow_joke whow_overalls"""
-GUM_TEST = """
-    academic_discrimination academic_eegimaa bio_dvorak bio_jespersen conversation_lambada
-    conversation_retirement court_insanity court_mitigation essay_fear essay_system
-    fiction_falling fiction_teeth interview_hill interview_libertarian letter_attorney
-    letter_mandela news_nasa news_sensitive podcast_bezos podcast_multitasking reddit_escape
-    reddit_monsters speech_austria speech_newzealand textbook_chemistry textbook_union
-    vlog_london vlog_studying voyage_oakland voyage_vavau whow_cactus whow_mice"""
 
-# genres with texts under CC BY or CC BY-SA, from its LICENSE.txt
-GUM_OPEN = ("academic", "bio", "court", "interview", "news", "voyage")
+class Treebank(Corpus):
+    """Treebank in bracketed format. The leaves give the tokens and tags."""
 
-
-class TreeCorpus(Corpus):
-    """Base of treebanks in bracketed format. The leaves give the tokens and tags."""
-
-    PATTERN = ""
     FEATURES = parsed_sentence(tree=TEXT, document=TEXT)
 
     def split_of(self, document: str) -> str:
         return "train"
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        for path in folder.files(self.PATTERN):
+        for path in folder.files(*self.source.layout["files"]):
             if self.split_of(path.stem) != split:
                 continue
             for text, tree in read_trees(path):
@@ -60,43 +40,32 @@ class TreeCorpus(Corpus):
                     }
 
 
-class Treebank(TreeCorpus):
-    NAME = "treebank"
-    PATTERN = "**/combined/*.mrg"
-
-
-class Gum(TreeCorpus):
+class Gum(Treebank):
     """GUM's constituency trees. The split `gentle` has genres that the training split lacks.
 
     In the configuration `open`, the training split has only texts under CC BY and CC BY-SA.
     """
 
-    NAME = "gum"
-    PATTERN = "**/const/*.ptb"
-
     def split_of(self, document: str) -> str:
         if document.startswith("GENTLE_"):
             return "gentle"
-        name = document.removeprefix("GUM_")
-        if name in GUM_TEST.split():
-            return "test"
-        if name in GUM_VALIDATION.split():
-            return "validation"
-        is_left_out = self.config.name == "open" and not name.startswith(GUM_OPEN)
-        return "left out" if is_left_out else "train"
+        name, layout = document.removeprefix("GUM_"), self.source.layout
+        for split in ("validation", "test"):
+            if name in layout[split]:
+                return split
+        is_open = name.startswith(tuple(layout["open"]))  # CC BY or CC BY-SA
+        return "left out" if self.config.name == "open" and not is_open else "train"
 
 
 class Ewt(Corpus):
     """UD English EWT: words with universal tags (`tags`), Penn tags and dependency relations."""
-
-    NAME = "ewt"
 
     def features(self) -> datasets.Features:
         words = datasets.Sequence(TEXT)
         return parsed_sentence(penn_tags=words, relations=words)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        path = folder.find(f"en_ewt-ud-{'dev' if split == 'validation' else split}.conllu")
+        path = self.find(folder, split)
         words: list[list[str]] = []
         text = ""
         for number, line in text_lines(path):
@@ -160,8 +129,8 @@ def parsed_sentences(
 ) -> list[Tree]:
     """Read and normalize the column `tree` of rows.
 
-    Sentences with withheld words (underscores in GUM's Reddit texts) are skipped. Treebank quotes
-    become plain quotes (`"`).
+    Sentences with withheld words (underscores in GUM's Reddit texts) are skipped, and treebank
+    quotes become plain quotes (`"`).
     """
     trees = []
     for number, row in enumerate(rows):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any
 
 from paraphrastic_hf.errors import DataError, counted
@@ -44,15 +45,8 @@ def split_in_order(
 ) -> list[list[TaggedSentence]]:
     """Split a corpus into consecutive parts, without splitting a document.
 
-    A part ends with the document in which its share of the sentences is reached.
-
-    Args:
-        sentences: Sentences in the corpus's order. A sentence with an empty `document` counts as a
-            document.
-        shares: Share of each part except the last, from 0 to 1. The last part gets the remainder.
-
-    Returns:
-        The parts, one more than `shares`.
+    A part ends with the document in which its share of the sentences is reached. The last part,
+    one more than `shares`, gets the remainder. A sentence without a document counts as one.
 
     Example:
         >>> texts = [TaggedSentence(["a"], ["DT"], name) for name in "uuvw"]
@@ -60,13 +54,15 @@ def split_in_order(
         [['u', 'u'], ['v'], ['w']]
     """
     parts: list[list[TaggedSentence]] = [[] for _ in range(len(shares) + 1)]
-    ends = [sum(shares[: k + 1]) * len(sentences) for k in range(len(shares))]
+    ends = [share * len(sentences) for share in accumulate(shares)]
+    keys = [sentence.document or number for number, sentence in enumerate(sentences)]
     part = seen = 0
-    for document in _documents(sentences):
+    for _, document in groupby(zip(keys, sentences, strict=True), key=itemgetter(0)):
         while part < len(ends) and parts[part] and seen >= round(ends[part], 6):
             part += 1
-        parts[part] += document
-        seen += len(document)
+        found = [sentence for _, sentence in document]
+        parts[part] += found
+        seen += len(found)
     for number, part_sentences in enumerate(parts):
         if not part_sentences:
             raise DataError(
@@ -77,20 +73,10 @@ def split_in_order(
     return parts
 
 
-def _documents(sentences: Sequence[TaggedSentence]) -> Iterator[list[TaggedSentence]]:
-    keys = [sentence.document or number for number, sentence in enumerate(sentences)]
-    numbers = range(len(sentences))
-    for _, group in groupby(numbers, key=lambda number: keys[number]):
-        yield [sentences[number] for number in group]
-
-
 def cut(sentence: TaggedSentence, max_words: int) -> list[TaggedSentence]:
     """Cut a sentence into pieces of at most `max_words` words."""
+    pieces = (slice(at, at + max_words) for at in range(0, len(sentence.words), max_words))
     return [
-        TaggedSentence(
-            sentence.words[start : start + max_words],
-            sentence.tags[start : start + max_words],
-            sentence.document,
-        )
-        for start in range(0, len(sentence.words), max_words)
+        TaggedSentence(sentence.words[each], sentence.tags[each], sentence.document)
+        for each in pieces
     ]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 import re
 import zipfile
+from array import array
 from collections.abc import Container, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -26,7 +27,6 @@ logger = logging.getLogger(__name__)
 
 HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 BAD_ROWS = ("refuse", "skip", "last")
-BLOCK = 1 << 24  # values of a table that are allocated at a time
 MAX_WARNINGS = 10
 FIX = "Correct it, or set bad_rows to skip or last (--bad-rows; in a recipe, model.bad_vectors)"
 
@@ -48,12 +48,11 @@ def read_vectors(
     Args:
         path: Text file, .gz, .xz, or .zip with one file. `archive.zip/name` selects one of several
             files in an archive.
-        wanted: Words to return. All if None. The values of other words are not parsed.
-        dimension: Values per vector. Taken from the first line if None.
-        bad_rows: `refuse` stops at the first bad row or repeated word. `skip` drops bad rows and
-            repeated words. `last` drops bad rows and yields repeated words again. A row is bad if
-            it has a wrong number of values, a value that is invalid or not finite, or a word that
-            is not UTF-8.
+        wanted: Words to return. The values of other words are not parsed.
+        dimension: Values per vector, by default as in the first line.
+        bad_rows: `refuse` stops at the first bad row or repeated word. `skip` drops both. `last`
+            drops bad rows and yields repeated words again. A row is bad if it has a wrong number of
+            values, a value that is invalid or not finite, or a word that is not UTF-8.
     """
     path = Path(path)
     seen: set[str] = set()
@@ -100,20 +99,13 @@ def load_vectors(
 ) -> tuple[list[str], np.ndarray]:
     """Read distinct words and their vectors, (words, dimension) float32, from a file."""
     row_of: dict[str, int] = {}
-    blocks: list[np.ndarray] = []
-    rows = 0  # number of rows per block
+    values = array("f")  # grows in place
     for word, vector in read_vectors(path, bad_rows=bad_rows, progress=progress):
-        row, rows = row_of.setdefault(word, len(row_of)), rows or BLOCK // len(vector)
-        if row == rows * len(blocks):
-            blocks.append(np.empty((rows, len(vector)), np.float32))
-        blocks[row // rows][row % rows] = vector
-    if not blocks:
+        start = row_of.setdefault(word, len(row_of)) * len(vector)
+        values[start : start + len(vector)] = array("f", vector.tobytes())
+    if not row_of:
         raise DataError(f"{path} has no valid row. Expected a word and its numbers on each line")
-    table = np.empty((len(row_of), blocks[0].shape[1]), np.float32)
-    for start in range(0, len(table), rows):
-        part = table[start : start + rows]
-        part[:] = blocks.pop(0)[: len(part)]
-    return list(row_of), table
+    return list(row_of), np.frombuffer(values, np.float32).reshape(len(row_of), -1)
 
 
 def _first_dimension(raw: bytes) -> int:
@@ -161,11 +153,7 @@ def _vector(numbers: list[bytes]) -> np.ndarray:
 
 def _count_numbers(raw: bytes) -> int:
     """Count the values at the end of a row. The first field is always the word."""
-    fields = raw.split()
-    count = 0
-    while count < len(fields) - 1 and _is_number(fields[-1 - count]):
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(_is_number, reversed(raw.split()[1:])))
 
 
 def _is_number(field: bytes) -> bool:
@@ -208,24 +196,23 @@ def _open(path: Path) -> BinaryIO:
 
 
 def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int | None]:
-    """Read distinct words or phrases in file order, from at most `most` lines.
+    """Return distinct words or phrases in file order, each with its count, from `most` lines.
 
     A line is a word, or a word, a space or tab, and a count. The first line determines the format.
-
-    Returns:
-        The count of each word, or None for each word if the file has no counts.
+    Counts are None in a file without counts.
     """
     words: dict[str, int | None] = {}
     has_counts = False
     for number, line in islice(text_lines(Path(path)), most):
-        counted = re.fullmatch(r"(.+)[ \t](\d+)", line)
-        has_counts = counted is not None if number == 1 else has_counts
-        if has_counts and counted is None:
-            raise DataError(f"{path}:{number} has no count, unlike the first line: {line!r}")
-        if has_counts and counted is not None:
-            words.setdefault(counted[1], int(counted[2]))
-        elif line.strip():
+        found = re.fullmatch(r"(.+)[ \t](\d+)", line)
+        has_counts = found is not None if number == 1 else has_counts
+        if not has_counts:
             words.setdefault(line.strip(), None)
+        elif found is None:
+            raise DataError(f"{path}:{number} has no count, unlike the first line: {line!r}")
+        else:
+            words.setdefault(found[1], int(found[2]))
+    words.pop("", None)
     if not words:
         raise DataError(f"{path} contains no words")
     return words

@@ -26,10 +26,8 @@ class CommandEngine:
 
     A process is started for every block of lines. If the number of output lines is wrong, both
     halves of the block are translated separately, and so on. A single line with a wrong number of
-    output lines gets an empty translation.
-
-    Args:
-        timeout: Seconds for a block, above 0, after which the program and its children are killed.
+    output lines gets an empty translation. After `timeout` seconds for a block, the program and its
+    children are killed.
 
     Example:
         >>> CommandEngine(["tr", "a-z", "A-Z"]).translate(["a cat", ""])[0][0].text
@@ -45,14 +43,10 @@ class CommandEngine:
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         plain = [_BREAKS.sub(" ", line).strip() for line in lines]
-        places = [place for place, line in enumerate(plain) if line]
-        found: list[list[GeneratedText]] = [[NOTHING] for _ in plain]
-        odd: list[str] = []
-        if places:
-            texts = self._translate_block([plain[place] for place in places], odd)
-            for place, text in zip(places, texts, strict=True):
-                found[place] = [GeneratedText(text, float("nan"))]
-        return found
+        full = [line for line in plain if line]
+        texts = iter(self._translate_block(full, []) if full else [])
+        nan = float("nan")
+        return [[GeneratedText(next(texts), nan) if line else NOTHING] for line in plain]
 
     def _translate_block(self, lines: list[str], odd: list[str]) -> list[str]:
         answer = self._run(self.separator.join(lines) + "\n")
@@ -64,10 +58,8 @@ class CommandEngine:
         if len(texts) == len(lines):
             return [self.clean(_BREAKS.sub(" ", text).strip()) for text in texts]
         if len(lines) > 1:
-            half = len(lines) // 2
-            return self._translate_block(lines[:half], odd) + self._translate_block(
-                lines[half:], odd
-            )
+            halves = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+            return [text for half in halves for text in self._translate_block(half, odd)]
         odd.append(lines[0])
         if len(odd) > MAX_ODD_LINES:
             raise EngineError(
@@ -97,16 +89,7 @@ class CommandEngine:
 
 
 class Apertium(CommandEngine):
-    """Apertium, a rule-based engine without scores.
-
-    Args:
-        mode: Language pair, such as `spa-eng`. `apertium -l` lists the installed pairs.
-        timeout: Seconds for a block of lines, above 0.
-
-    Example:
-        >>> Apertium("spa-eng").translate(["El perro duerme."])[0][0].text  # doctest: +SKIP
-        'The dog sleeps.'
-    """
+    """Apertium, a rule-based engine. `mode` is a language pair, such as `spa-eng`."""
 
     def __init__(self, mode: str, *, timeout: float = 600.0) -> None:
         # Blank lines between sentences keep Apertium from joining them and dropping full stops.

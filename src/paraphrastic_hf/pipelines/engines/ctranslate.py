@@ -33,14 +33,8 @@ class CTranslate2Engine:
         tokenizer: Tokenizer of the original model, as loaded by `AutoTokenizer`.
         source: Language of the lines, for multilingual tokenizers (NLLB, M2M100).
         to: Language to write, for multilingual tokenizers.
-        most_tokens: Maximum length of a line in tokens, at least 1. Longer lines are cut.
-        timeout: Time limit of a call in seconds, above 0.
-
-    Example:
-        >>> engine = CTranslate2Engine.from_pretrained("runs/de-en", GenerationOptions(beams=12))
-        ... # doctest: +SKIP
-        >>> engine.translate(["ein Hund läuft"])[0][0].text  # doctest: +SKIP
-        'a dog runs'
+        most_tokens: Maximum length of a line in tokens. Longer lines are cut.
+        timeout: Time limit of a call in seconds.
     """
 
     def __init__(
@@ -72,10 +66,7 @@ class CTranslate2Engine:
         threads: int = 1,
         **options: Any,
     ) -> CTranslate2Engine:
-        """Load a model. It is converted first if needed.
-
-        `work` is the folder for the converted model. By default it is beside a local model.
-        """
+        """Load a model, converted first if needed (in `work`, or else beside a local model)."""
         directory = converted(name, work=work, advice=FIX, precision=precision)
         import ctranslate2
         from transformers import AutoConfig
@@ -96,7 +87,8 @@ class CTranslate2Engine:
         return cls(model, tokenizer, writing, most_tokens=most, **options)
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
-        tokens = self._tokens(lines)
+        ids = source_ids(self.tokenizer, lines, self.languages, self.prefix, self.most_tokens)
+        tokens = [self.tokenizer.convert_ids_to_tokens(each) for each in ids]
         places = [place for place, line in enumerate(tokens) if line]
         found = [[NOTHING] * self.writing.outputs for _ in lines]
         if not places:
@@ -113,17 +105,12 @@ class CTranslate2Engine:
 
     def _nats(self, hypothesis: Sequence[str], score: float) -> float:
         """Convert CTranslate2's score, sum / length ** penalty, to the mean log-probability."""
-        most = self._most_written()
-        length = min(len(hypothesis) + 1, most)
+        length = min(len(hypothesis) + 1, self._most_written())
         return score * length ** (self.writing.length_penalty - 1)  # type: ignore[no-any-return]
 
     def _most_written(self) -> int:
         """Return the maximum length of a translation in tokens, with the end token."""
         return min(self.writing.max_tokens, self.most_tokens - 1)
-
-    def _tokens(self, lines: Sequence[str]) -> list[list[str]]:
-        ids = source_ids(self.tokenizer, lines, self.languages, self.prefix, self.most_tokens)
-        return [self.tokenizer.convert_ids_to_tokens(each) for each in ids]
 
     def _results(self, tokens: list[list[str]], how: GenerationOptions) -> list[Any]:
         import ctranslate2

@@ -58,10 +58,8 @@ class TaskError(ParaphrasticError, RuntimeError):
 class LocalExecutor(LocalPipelineExecutor):
     """Executor that runs the tasks of a pipeline in processes of this machine.
 
-    Args:
-        attempts: Maximum number of attempts at a task, at least 1.
-        patience: Seconds without a finished block before a worker is killed, above 0.
-        on_rows: Called with the number of rows of each finished block.
+    A worker is killed after `patience` seconds without a finished block. `on_rows` is called with
+    the number of rows of each finished block.
     """
 
     def __init__(
@@ -197,7 +195,7 @@ def _work(executor: LocalExecutor, connection: Connection) -> None:
                 executor.logging_dir.open(f"logs/task_{rank:05d}.log", "a") as log,
             ):
                 traceback.print_exc(file=log)
-            kind = next((each for each in KEPT_ERRORS if type(error) is each), TaskError)
+            kind = type(error) if type(error) in KEPT_ERRORS else TaskError
             described = kind(_describe(error, executor.logging_dir.path))
             connection.send(_Result(described, _is_transient(error)))
         else:
@@ -213,12 +211,9 @@ def _end_with_parent() -> None:
 
 def _describe(error: Exception, logs: str) -> str:
     named = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
-    full = disk_error(error, logs)
-    if full is not None:
-        return str(full)
-    if isinstance(named or error, (ParaphrasticError, OSError)):
-        return str(named or error)
-    return f"{type(error).__name__}: {error}"
+    known = disk_error(error, logs) or named or error
+    is_clear = isinstance(known, (ParaphrasticError, OSError))
+    return str(known) if is_clear else f"{type(error).__name__}: {error}"
 
 
 def _is_transient(error: Exception) -> bool:

@@ -23,19 +23,18 @@ def run_stages(
     name: str = "corpus",
     on_rows: Callable[[int], None] = lambda rows: None,
 ) -> list[int]:
-    """Run every incomplete task. Return the number of tasks that are still incomplete.
+    """Run every incomplete task. Return the tasks that are still incomplete.
 
-    With Slurm, jobs of these tasks may be waiting. With Ray, these tasks may have failed
-    repeatedly.
-
-    Args:
-        logs: Folder for the list of completed tasks, statistics and logs. Every worker must be able
-            to write to it.
-        on_rows: Called with the number of newly finished rows. Local executor only.
+    With Slurm, jobs of these tasks may be waiting. With Ray, they may have failed repeatedly. The
+    folder `logs` has the list of completed tasks. `on_rows` is called with the number of newly
+    finished rows (local executor only).
     """
     require("corpora", "datatrove", what="making a corpus")
     from datatrove.utils.logging import logger
 
+    for mark in (logs / "completions").glob("[0-9]*"):
+        if not stages[-1].has_result(int(mark.name)):
+            mark.unlink()
     executor = _executor(list(stages), make, logs, name, on_rows)
     logger.remove()  # datatrove's console log. Each task has its own log file
     executor.run()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.io.lines import number_in, text_lines
 from paraphrastic_hf.pipelines.statistics.bins import Bin
-from paraphrastic_hf.pipelines.statistics.page import make_page
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION
 
 PAGE_FILE, TABLE_FILE, KEY_FILE = "page.html", "rows.tsv", "key.tsv"
@@ -24,13 +25,10 @@ KEY = ("row", "low", "high", "score", "count", "overlap", "overlap_deviation")
 
 @dataclass(frozen=True)
 class BinAnswers:
-    """Ratings of the sampled rows of a score bin.
+    """Ratings of the sampled rows of a score bin, named such as `(0.2, 0.4]`.
 
-    Attributes:
-        name: Name of the bin, such as `(0.2, 0.4]`.
-        count: Number of rows of the corpus in the bin.
-        overlap: Trigram overlap of the sample, mean and standard deviation.
-        ratings: Number of ratings 1, 2 and 3, for each question.
+    `overlap` has mean and standard deviation, `ratings` the number of ratings 1, 2 and 3 by
+    question, and `count` is the number of rows of the corpus in the bin.
     """
 
     name: str
@@ -66,7 +64,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
         numbers = (each.low, each.high, score, each.count, *each.overlap)
         key.append("\t".join([str(number), *(f"{value:.6g}" for value in numbers)]))
         pairs.append((texts[0], texts[1]))
-    page = make_page(pairs, QUESTIONS)
+    page = _page(pairs)
     for name, text in ((PAGE_FILE, page), (TABLE_FILE, _lines(table)), (KEY_FILE, _lines(key))):
         with replacing(folder / name) as partial:
             partial.write_text(text, encoding="utf-8")
@@ -74,15 +72,10 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
 
 
 def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[BinAnswers], float]:
-    """Return the ratings by bin, and the agreement of the raters.
+    """Return the ratings by bin, and the share of equal ratings of two raters (NaN without any).
 
-    Args:
-        files: One file of answers per rater: either the file that the HTML rating page saved, or a
-            filled-in `rows.tsv`. A question may be left blank.
-
-    Returns:
-        The bins in order, and the share of equal ratings, 0 to 1, over all questions that two
-        people answered. NaN without such questions.
+    Each rater has a file of answers: either the file that the rating page saved, or a filled-in
+    `rows.tsv`. A question may be left blank.
     """
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]
@@ -100,6 +93,24 @@ def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[
         for other in answers[number + 1 :]:
             equal.update(person[place] == other[place] for place in person.keys() & other.keys())
     return list(found.values()), equal[True] / equal.total() if equal else float("nan")
+
+
+def _page(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return an HTML page with numbered pairs and the questions about each pair."""
+    rows = []
+    for number, texts in enumerate(pairs, 1):
+        rows.append(f'<article id="{number}">')
+        rows += [f"<p>{html.escape(text)}</p>" for text in texts]
+        for question in QUESTIONS:
+            boxes = "".join(
+                f'<label><input type="radio" name="{question} {number}" value="{rating}"> '
+                f"{rating}</label>"
+                for rating in RATINGS
+            )
+            rows.append(f"<fieldset><legend>{question}</legend>{boxes}</fieldset>")
+        rows.append("</article>\n")
+    page = resources.files(__package__).joinpath(PAGE_FILE).read_text(encoding="utf-8")
+    return page.replace("COUNT", str(len(pairs))).replace("ROWS", "".join(rows))
 
 
 def _lines(lines: Sequence[str]) -> str:

@@ -20,12 +20,9 @@ OF_A_BIN = 100  # size of a bin's sample in Table 27
 
 @dataclass
 class Bin:
-    """Rows with scores in (low, high].
+    """Rows with scores in (low, high]: their number, and a random sample with scores.
 
-    Attributes:
-        count: Number of rows of the corpus in the bin.
-        sample: Random rows of the bin, with their scores.
-        overlap: Trigram overlap of the sample, mean and standard deviation.
+    `overlap` is the trigram overlap of the sample, mean and standard deviation.
     """
 
     low: float
@@ -48,14 +45,7 @@ def fill_bins(
 ) -> tuple[list[Bin], int]:
     """Sort the rows of a corpus into bins and keep a random sample of each bin.
 
-    Returns:
-        The bins, and the number of rows that are in no bin or have no score.
-
-    Example:
-        >>> rows = [{"reference": "a", "translation": "b", "score": s} for s in (0.1, 0.5, 0.6, 2)]
-        >>> bins, outside = fill_bins([rows], lambda rows: [row["score"] for row in rows])
-        >>> [each.count for each in bins], outside
-        ([1, 0, 2, 0, 0], 1)
+    Return the bins, and the number of rows that are in no bin or have no score.
     """
     if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
         raise DataError(f"edges must be two or more ascending numbers, got {list(edges)}")
@@ -73,10 +63,8 @@ def fill_bins(
             chosen.count += 1
             if len(chosen.sample) < of_a_bin:
                 chosen.sample.append((row, value))
-            else:
-                slot = choice.randrange(chosen.count)
-                if slot < of_a_bin:
-                    chosen.sample[slot] = (row, value)
+            elif (slot := choice.randrange(chosen.count)) < of_a_bin:
+                chosen.sample[slot] = (row, value)
     for each in bins:
         overlaps = NgramOverlap().score([row for row, _ in each.sample])
         if overlaps:
@@ -85,11 +73,7 @@ def fill_bins(
 
 
 def sampled(bins: Sequence[Bin], score: Score) -> list[float]:
-    """Return the mean of another score over the sample of each bin. NaN for an empty sample.
-
-    The score can replace human ratings: similarity by an encoder with other training data, or
-    fluency by a language model.
-    """
+    """Return the mean of another score over the sample of each bin. NaN for an empty sample."""
     means = []
     for each in bins:
         found = score([row for row, _ in each.sample]) if each.sample else []

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,14 +36,12 @@ class Mean:
 
 @dataclass(frozen=True)
 class Description:
-    """Statistics of a corpus, a row of Table 25.
+    """Statistics of a corpus, a row of Table 25. Entropies and IDF are in nats.
 
     Attributes:
         length: Number of words per text, split at white space.
-        idf: Mean inverse document frequency of the words of a text, in nats.
-        paraphrase_score: Paraphrase score of a pair. None without scores.
-        vocabulary_entropy: Entropy of the word distribution over all texts, in nats.
-        parse_entropy: Entropy of the top two levels of parses, in nats. None without parses.
+        idf: Mean inverse document frequency of the words of a text.
+        parse_entropy: Entropy of the top two levels of parses. None without parses.
     """
 
     rows: int
@@ -59,11 +56,6 @@ class Idf:
     """Inverse document frequency: ln(number of documents / number of documents with the word).
 
     Unknown words get the highest value of all known words.
-
-    Example:
-        >>> idf = Idf.of_texts(["a cat", "a dog", "a bird", "a fish"])
-        >>> round(idf.of("a cat"), 3), round(idf.of("an elk"), 3)
-        (0.693, 1.386)
     """
 
     def __init__(self, counts: dict[str, int], documents: int) -> None:
@@ -109,22 +101,12 @@ class Idf:
 
 
 def words_of(text: str) -> list[str]:
-    """Return runs of letters and digits in a text, in lower case.
-
-    Example:
-        >>> words_of("The cat, asleep.")
-        ['the', 'cat', 'asleep']
-    """
+    """Return runs of letters and digits in a text, in lower case."""
     return WORD.findall(text.lower())
 
 
 def entropy(counts: Iterable[int]) -> float:
-    """Return the entropy, in nats, of the distribution with these counts. It is 0 without counts.
-
-    Example:
-        >>> round(entropy([5, 5]), 3)
-        0.693
-    """
+    """Return the entropy, in nats, of the distribution with these counts, or 0 without any."""
     numbers = np.array([count for count in counts if count], np.float64)
     shares = numbers / numbers.sum() if len(numbers) else numbers
     return float(-(shares * np.log(shares)).sum() + 0.0)
@@ -138,20 +120,13 @@ def describe_corpus(
     scores: Sequence[float | None] | None = None,
     parses: str | None = None,
 ) -> Description:
-    """Compute the statistics of Table 25.
+    """Compute the statistics of Table 25 on the reference or translation of rows.
 
     Args:
         rows: Rows of the corpus, or a sample of them. The thesis samples 100,000.
-        side: Side to describe: `reference` as in the thesis, or `translation`.
-        idf: Inverse document frequencies. If None, computed from the texts. The thesis uses
-            Wikipedia.
+        idf: Inverse document frequencies, by default of the texts. The thesis uses Wikipedia.
         scores: Paraphrase score of each row.
         parses: Name of the column with parses.
-
-    Example:
-        >>> found = describe_corpus([{"reference": "a cat sat", "translation": "the cat sat"}])
-        >>> found.length.mean, round(found.vocabulary_entropy, 3)
-        (3.0, 1.099)
     """
     if not rows:
         raise DataError("The corpus has no rows to describe")
@@ -171,10 +146,8 @@ def describe_corpus(
 
 
 def _parse_entropy(rows: Sequence[Row], column: str) -> float:
-    counts: Counter[Any] = Counter()
-    for row in rows:
-        if row[column]:
-            counts[str(template(normalized(read_tree(row[column]))))] += 1
+    trees = (normalized(read_tree(row[column])) for row in rows if row[column])
+    counts = Counter(str(template(tree)) for tree in trees)
     if not counts:
         raise DataError(f"The column {column} contains no parses")
     return entropy(counts.values())

@@ -30,13 +30,10 @@ Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # scores of word 
 
 @dataclass(frozen=True)
 class Entry:
-    """A word and one of its paraphrases, in lower case.
+    """A word and one of its paraphrases, in lower case, with the PMI of the pair in nats.
 
-    Attributes:
-        adjusted_pmi: Cross-sentence PMI minus the PMI within sentences, in nats. A word's
-            paraphrases are sorted by it.
-        cross_pmi: Cross-sentence PMI, in nats.
-        count: Number of sentence pairs with the word on one side and the paraphrase on the other.
+    `adjusted_pmi` is the cross-sentence PMI minus the PMI within sentences. `count` is the number
+    of sentence pairs with the word on one side and the paraphrase on the other.
     """
 
     word: str
@@ -57,10 +54,8 @@ class PairCounts:
 
     The PMI within sentences is averaged over references and translations. It is 0 for words that
     never share a sentence, a case that the thesis does not define. Words are runs of letters and
-    digits, in lower case, counted once per sentence.
-
-    Args:
-        max_words: Pairs with a longer side are skipped. None for no limit.
+    digits, in lower case, counted once per sentence. Pairs with a side of more than `max_words`
+    words are skipped.
 
     Example:
         >>> counts = PairCounts([("a big dog", "a large dog"), ("the big cat", "the large cat")])
@@ -108,9 +103,9 @@ class PairCounts:
     def scores(
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return cross-sentence PMI and adjusted PMI, in nats, and the count of each word pair.
+        """Return cross-sentence PMI, adjusted PMI and count of word pairs, (pairs,) each.
 
-        The three arrays are (pairs,). All three values are 0 for pairs with count 0.
+        All three are 0 for pairs with count 0.
         """
         known = sorted({word for word in (*first, *second) if word in self.numbers})
         place = {word: number for number, word in enumerate(known)}
@@ -132,11 +127,7 @@ class PairCounts:
     def entries(
         self, min_count: int = MIN_COUNT, words: Iterable[str] | None = None
     ) -> Iterator[Entry]:
-        """Yield the lexicon: words in alphabetical order, each with its paraphrases, best first.
-
-        `words` are the words to list, in lower case (default: all). Entries have at least
-        `min_count`.
-        """
+        """Yield the entries of all `words` in alphabetical order, the best of a word first."""
         frequent = np.flatnonzero(self._counts[0] + self._counts[1] >= min_count)
         if words is not None:
             known = [self.numbers[word] for word in words if word in self.numbers]
@@ -167,7 +158,7 @@ class PairCounts:
     def _joint(self, first: np.ndarray, second: np.ndarray | None) -> tuple[Any, list[Any]]:
         """Count how often words in `first` occur with words in `second` (all words if None).
 
-        Return the counts across sentence pairs, within references, and within translations.
+        Return the counts across sentence pairs, and within references and translations.
         """
         own = [turned[first] for turned in self._turned]
         other = [side if second is None else side[:, second] for side in self._sides]
@@ -296,18 +287,17 @@ def listed_scores(path: str | Path) -> Scores:
         known = {(each.word, each.paraphrase): each.adjusted_pmi for each in read_lexicon(path)}
     else:
         for number, line in text_lines(Path(path)):
-            cells = line.lower().split("\t")
-            if len(cells) > 1:
-                value = number_in(cells[2], f"{path}:{number}") if len(cells) > 2 else 1.0
-                known[cells[0].strip(), cells[1].strip()] = value
+            first, *rest = line.lower().split("\t")
+            if rest:
+                value = number_in(rest[1], f"{path}:{number}") if len(rest) > 1 else 1.0
+                known[first.strip(), rest[0].strip()] = value
     return lambda first, second: np.array(
         [known.get(pair, 0.0) for pair in zip(first, second, strict=True)]
     )
 
 
 def agreement(scores: Scores, pairs: ScoredPairs) -> tuple[float, float]:
-    """Return Spearman's rho x 100 with human scores, and the share of pairs with a score (Table
-    38).
+    """Return Spearman's rho x 100 with human scores, and the share of scored pairs (Table 38).
 
     The scores of both orders of a pair are averaged. A pair without a score counts as 0.
     """

@@ -21,13 +21,7 @@ Batches = Callable[[], Iterable[Sequence[Row]]]
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a corpus.
-
-    Attributes:
-        path: TSV file with the pairs, or a sample of them.
-        rows: Number of rows in the part.
-        written: Number of rows in the file.
-    """
+    """One part of a corpus: a TSV file with its pairs, or with a sample of `written` rows."""
 
     path: Path
     low: float
@@ -48,16 +42,13 @@ def write_tenths(
     """Split a corpus into tenths by score: `part-01.tsv` (lowest scores) to `part-10.tsv`.
 
     The sizes of the parts differ by at most one row. Rows without a score are in no part. The
-    corpus is read twice, and only the scores are kept in memory.
-
-    Args:
-        most: Maximum number of rows to write per part, sampled at random. All if None. The thesis
-            takes a million.
+    corpus is read twice, and only the scores are kept in memory. At most `most` rows of each part
+    are written, sampled at random. The thesis takes a million.
     """
     folder = Path(folder)
     scores = array("d")
-    for rows in batches():
-        scores.extend(math.nan if value is None else value for value in score(rows))
+    for some in batches():
+        scores.extend(math.nan if value is None else value for value in score(some))
     values = np.frombuffer(scores) if scores else np.zeros(0)
     order = np.argsort(values, kind="stable")[: int((~np.isnan(values)).sum())]  # NaN comes last
     if len(order) < parts:
@@ -67,28 +58,21 @@ def write_tenths(
     made = []
     for number, chosen in enumerate(np.array_split(order, parts)):
         low, high = float(values[chosen[0]]), float(values[chosen[-1]])
-        rows_in_it = len(chosen)
+        count = len(chosen)
         if most is not None and most < len(chosen):
             chosen = choice.choice(chosen, most, replace=False)
         part_of[chosen] = number
         path = folder / f"part-{number + 1:0{len(str(parts))}d}.tsv"
-        made.append(Part(path, low, high, rows_in_it, len(chosen)))
+        made.append(Part(path, low, high, count, len(chosen)))
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(
-                stack.enter_context(replacing(output_file(part.path), is_shared=True)).open(
-                    "w", encoding="utf-8"
-                )
-            )
-            for part in made
-        ]
-        place = 0
-        for rows in batches():
-            for row in rows:
-                number = part_of[place]
-                place += 1
-                if number >= 0:
-                    texts = (" ".join((row[s] or "").split()) for s in (REFERENCE, TRANSLATION))
-                    files[number].write("\t".join(texts) + "\n")
+        files = []
+        for part in made:
+            partial = stack.enter_context(replacing(output_file(part.path), is_shared=True))
+            files.append(stack.enter_context(partial.open("w", encoding="utf-8")))
+        rows = (row for some in batches() for row in some)
+        for row, number in zip(rows, part_of.tolist(), strict=True):
+            if number >= 0:
+                texts = (" ".join((row[s] or "").split()) for s in (REFERENCE, TRANSLATION))
+                files[number].write("\t".join(texts) + "\n")
     return made

@@ -20,7 +20,6 @@ Row = dict[str, Any]
 Score = Callable[[Sequence[Row]], Sequence[float | None]]  # a number or None for each row
 
 REFERENCE, TRANSLATION, SOURCE = "reference", "translation", "source"
-COSINES = Bounds(-1, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class Step:
     @property
     def measure(self) -> str:
         """Name of the score in the reason of a rejection, such as `trigram overlap`."""
-        raise NotImplementedError
+        return self.name.replace("_", " ")
 
     @property
     def limits(self) -> Bounds:
@@ -66,6 +65,11 @@ class Step:
 
     def score(self, rows: Sequence[Row]) -> Sequence[float | None]:
         """Return the score of each row, in order. Rows with score None are kept."""
+        first, second = sides(rows)
+        return [self.score_pair(a, b) for a, b in zip(first, second, strict=True)]
+
+    def score_pair(self, first: str, second: str) -> float | None:
+        """Return the score of the two sides of a row, for steps that score each row alone."""
         raise NotImplementedError
 
     def judge(self, score: float | None) -> Rejection | None:

@@ -39,14 +39,10 @@ class Seen:
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # each sorted, the largest first
 
     def add(self, keys: np.ndarray, first: int) -> np.ndarray:
-        """Look up the keys of consecutive rows, then remember them.
+        """Look up the keys of consecutive rows, (rows,) uint64, then remember them.
 
-        Args:
-            keys: Key of each row, (rows,) uint64.
-            first: Index of the first of these rows.
-
-        Returns:
-            Index of the first earlier row with an equal key, or -1, (rows,) int64.
+        Return the index of the first earlier row with an equal key, or -1, (rows,) int64. `first`
+        is the index of the first of the rows.
         """
         unique, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
         found = np.full(len(unique), -1, np.int64)
@@ -79,15 +75,7 @@ class _Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Duplicates(Step):
-    """Whether a text was seen before: 0 at the first occurrence, then 1.
-
-    Example:
-        >>> step = Duplicates(of="reference")
-        >>> step.score([{"reference": "a cat"}, {"reference": "a dog"}]), step.score(
-        ...     [{"reference": "a cat"}]
-        ... )
-        ([0, 0], [1])
-    """
+    """Whether a text was seen before: 0 at the first occurrence, then 1."""
 
     at_most: float | None = argument(0.0, help="highest score of rows to keep")
     of: str = argument(PAIR, help="text to compare: one side, or both together", choices=COMPARED)
@@ -124,15 +112,8 @@ class NearDuplicates(Step):
     The similarity is the Jaccard index of word n-grams, estimated as the share of equal hashes.
     Each text has `bands` x `hashes` minimum hashes. Two texts are compared if they agree on all
     hashes of a band. For texts of similarity s this has probability 1 - (1 - s^hashes)^bands. With
-    8 bands of 4 hashes, that is 0.4 for s = 0.5 and 0.98 for s = 0.8.
-
-    Attributes:
-        n: Words per n-gram. Shorter texts are compared by single words.
-
-    Example:
-        >>> step = NearDuplicates(of="reference", n=1)
-        >>> step.score([{"reference": "a cat sat down"}, {"reference": "Down sat a cat."}])[0]
-        0.0
+    8 bands of 4 hashes, that is 0.4 for s = 0.5 and 0.98 for s = 0.8. Texts of fewer than `n` words
+    are compared by single words. The similarity is 0 without a text to compare with.
     """
 
     at_most: float | None = argument(0.8, help="highest score of rows to keep")
@@ -155,10 +136,6 @@ class NearDuplicates(Step):
         return f"similarity to a {self.of} before"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """Return each row's similarity to the most similar earlier row, 0 to 1.
-
-        It is 0 if the row was compared with no other row.
-        """
         texts = _texts(rows, self.of)
         found: list[float] = []
         for start, end in blocks(texts):

@@ -24,10 +24,7 @@ Scorer = Callable[[Sequence[str]], list[float | None]]
 class CrossEntropy(Step):
     """Cross-entropy of a side under a language model, in nats per token including the end token.
 
-    Attributes:
-        model: A language model that `paraphrastic train` made, or an n-gram model of KenLM (.arpa,
-            .arpa.gz, .bin, .binary or .klm).
-        column: Column of the score. Must be set if several steps use language models.
+    It is None for a text without known tokens. Several language models need different columns.
     """
 
     model: str = argument(
@@ -49,7 +46,6 @@ class CrossEntropy(Step):
         return _kenlm(self.model) if self.model.endswith(KENLM) else _language_model(self.model)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return each row's cross-entropy, 0 or more, or None for a text without known tokens."""
         return self._scorer(column(rows, self.of)) if rows else []
 
 
@@ -88,12 +84,7 @@ def _kenlm(path: str) -> Scorer:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceProbability(Step):
-    """Probability that a side was written by a person, not by a machine, according to a classifier.
-
-    Attributes:
-        model: A classifier of single texts, the run directory of a supervised recipe.
-        label: The classifier's label for text written by people.
-    """
+    """Probability that a side was written by a person, not by a machine, by a classifier."""
 
     model: str = argument(
         help="classifier of single texts: run directory of a supervised recipe", names="model"
@@ -114,14 +105,15 @@ class ReferenceProbability(Step):
 
         predictor = SentencePredictor.from_pretrained(self.model)
         model = predictor.model
-        labels = dict(model.config.id2label) if isinstance(model, ClassifierModel) else {}
-        if self.label not in labels.values() or predictor.takes_pairs:
+        named = model.config.id2label if isinstance(model, ClassifierModel) else {}
+        labels = {name: int(number) for number, name in named.items()}
+        if self.label not in labels or predictor.takes_pairs:
             raise ModelError(
                 f"{self.model} must be a classifier of single texts with the label "
-                f"{self.label!r}. Its labels are {', '.join(labels.values()) or 'none'}"
+                f"{self.label!r}. Its labels are {', '.join(labels) or 'none'}"
             )
-        number = next(i for i, name in labels.items() if name == self.label)
-        return lambda texts: predictor.probabilities(texts)[:, int(number)]
+        number = labels[self.label]
+        return lambda texts: predictor.probabilities(texts)[:, number]
 
     def score(self, rows: Sequence[Row]) -> list[float]:
         found = self._scorer(column(rows, self.of)) if rows else np.zeros(0)
@@ -130,13 +122,7 @@ class ReferenceProbability(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class InLanguage(Step):
-    """Whether py3langid identifies the language of a side as `language`: 1 or 0.
-
-    Example:
-        >>> step = InLanguage(language="en")
-        >>> step.score([{"translation": "the cat sleeps"}, {"translation": "le chat dort ici"}])
-        [1, 0]
-    """
+    """Whether py3langid identifies the language of a side as `language`: 1 or 0."""
 
     at_least: float | None = argument(1.0, help="lowest score of rows to keep")
     language: str = argument("en", help="two-letter code of the language")
@@ -150,15 +136,10 @@ class InLanguage(Step):
     def measure(self) -> str:
         return f"{self.of} in {self.language}"
 
-    @cached_property
-    def _code(self) -> str:
-        require("identify", "py3langid", what="language identification")
-        if self.language not in known_languages():
-            raise RecipeError(
-                f"No language {self.language!r}. Choose from {', '.join(sorted(known_languages()))}"
-            )
-        return self.language
-
     def score(self, rows: Sequence[Row]) -> list[int]:
-        code = self._code
-        return [int(found == code) for found in languages_of(column(rows, self.of))]
+        known = known_languages()
+        if self.language not in known:
+            raise RecipeError(
+                f"No language {self.language!r}. Choose from {', '.join(sorted(known))}"
+            )
+        return [int(found == self.language) for found in languages_of(column(rows, self.of))]

@@ -12,22 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.config.recipe import argument
-from paraphrastic_hf.encoders.vectors import checked_vectors, unit_length
 from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.io.texts import every_text
 from paraphrastic_hf.mining.search import highest_cosines
 from paraphrastic_hf.mining.tiles import TILE
 from paraphrastic_hf.pipelines.steps.base import (
-    COSINES,
     REFERENCE,
     SOURCE,
     TRANSLATION,
     Row,
-    Step,
     column,
 )
 from paraphrastic_hf.pipelines.steps.duplicates import COMPARED, PAIR
-from paraphrastic_hf.pipelines.steps.scores import loaded
+from paraphrastic_hf.pipelines.steps.scores import EncoderStep
 
 ALL = "all"
 # a character of a script without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese), or a word
@@ -36,32 +33,18 @@ _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SemanticDuplicates(Step):
+class SemanticDuplicates(EncoderStep):
     """Cosine of a text with the nearest earlier text, in all tasks of a corpus.
 
     Earlier texts include those that this step rejects, but not those that earlier steps reject:
     `corpus make` runs the earlier steps on all tasks first, then compares each task with the tasks
     before it. The search is exact, and its time grows with the square of the number of rows.
 
-    Attributes:
-        of: Side to compare. The cosine of a pair is the mean cosine of its sides.
-
-    Example:
-        >>> step = SemanticDuplicates()
-        >>> texts = ["a cat is asleep", "stocks fell on Monday", "the cat is asleep"]
-        >>> first, second, third = step.score([{"reference": text} for text in texts])
-        >>> first is None, second < 0.5, third > 0.9
-        (True, True, True)
+    The cosine of a pair is the mean cosine of its sides.
     """
 
     at_most: float | None = argument(0.9, help="highest score of rows to keep")
     of: str = argument(REFERENCE, help="text to compare: one side, or both", choices=COMPARED)
-    model: str = argument(
-        "english", help="encoder: directory, packaged model or Hub name", names="model"
-    )
-    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
-
-    limits = COSINES
 
     @cached_property
     def _earlier(self) -> list[np.ndarray]:
@@ -82,7 +65,7 @@ class SemanticDuplicates(Step):
     def vectors(self, rows: Sequence[Row]) -> np.ndarray:
         """Return the vector of each row, of length 1, or 0 if it has no text, (rows, dim)."""
         sides = (REFERENCE, TRANSLATION) if self.of == PAIR else (self.of,)
-        found = [unit_vectors(column(rows, side), self.model, self.threads) for side in sides]
+        found = [self.unit_vectors(column(rows, side)) for side in sides]
         return np.asarray(np.concatenate(found, axis=1) / np.float32(len(sides) ** 0.5))
 
     def remember(self, vectors: np.ndarray) -> None:
@@ -108,24 +91,12 @@ class SemanticDuplicates(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exclude(Step):
+class Exclude(EncoderStep):
     """Cosine of a row with the nearest text of other files, such as test sets.
 
     It is 1 for a text that equals one of these texts except for case, punctuation and white space.
 
-    Attributes:
-        paths: Files or folders, read by `io.texts.every_text`.
-        of: Side to compare, or `all` sides, of which the highest cosine counts.
-
-    Example:
-        >>> from tempfile import NamedTemporaryFile
-        >>> with NamedTemporaryFile("w", suffix=".txt") as file:
-        ...     _ = file.write("A cat is asleep on the sofa.\\n")
-        ...     file.flush()
-        ...     step = Exclude(paths=[file.name], of="reference")
-        ...     texts = ["a cat is asleep on the sofa", "stocks fell on Monday"]
-        ...     step.score([{"reference": text} for text in texts])[0]
-        1.0
+    With `of: all`, the highest cosine of all sides counts.
     """
 
     at_most: float | None = argument(0.8, help="highest score of rows to keep")
@@ -135,20 +106,15 @@ class Exclude(Step):
     of: str = argument(
         ALL, help="side to compare, or all", choices=(ALL, REFERENCE, TRANSLATION, SOURCE)
     )
-    model: str = argument(
-        "english", help="encoder: directory, packaged model or Hub name", names="model"
-    )
     min_words: int = argument(
         4,
         help="ignore shorter texts of these files. In scripts without spaces, a character counts "
         "as a word",
         at_least=1,
     )
-    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
 
     name = "excluded"
     measure = "cosine with an excluded text"
-    limits = COSINES
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,15 +131,15 @@ class Exclude(Step):
         """Return each cosine, -1 to 1, or None if all compared sides are blank."""
         if not rows:
             return []
-        known, others = _excluded(tuple(self.paths), self.model, self.min_words, self.threads)
+        arguments = tuple(self.paths), self.min_words, self.model, self.threads
+        known, others = _excluded(*arguments)  # shared by the tasks of a process
         sides = [REFERENCE, TRANSLATION, SOURCE] if self.of == ALL else [self.of]
         best = np.full(len(rows), -np.inf, np.float32)
         for side in sides:
             if self.of == ALL and side not in rows[0]:
                 continue
             texts = column(rows, side)
-            vectors = unit_vectors(texts, self.model, self.threads)
-            cosines = highest_cosines(vectors, others)
+            cosines = highest_cosines(self.unit_vectors(texts), others)
             cosines[[normalized(text) in known for text in texts]] = 1
             cosines[[not text.strip() for text in texts]] = -np.inf
             np.maximum(best, cosines, out=best)
@@ -192,14 +158,9 @@ def normalized(text: str) -> str:
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
-def unit_vectors(texts: Sequence[str], model: str, threads: int) -> np.ndarray:
-    vectors = checked_vectors(loaded(model, threads).encode(texts), len(texts))
-    return unit_length(vectors.astype(np.float32, copy=False))
-
-
 @lru_cache(maxsize=2)
 def _excluded(
-    paths: tuple[str, ...], model: str, min_words: int, threads: int
+    paths: tuple[str, ...], min_words: int, model: str, threads: int
 ) -> tuple[frozenset[str], np.ndarray]:
     """Return the distinct normalized texts of files, and their vectors, (texts, dim)."""
     texts: dict[str, str] = {}
@@ -209,4 +170,5 @@ def _excluded(
         if not found:
             raise DataError(f"{path} contains no text of at least {counted(min_words, 'word')}")
         texts |= found
-    return frozenset(texts), unit_vectors(list(texts.values()), model, threads)
+    encoder = EncoderStep(model=model, threads=threads)
+    return frozenset(texts), encoder.unit_vectors(list(texts.values()))

@@ -18,13 +18,7 @@ ORDER = 4  # longest n-gram of BLEU
 class NgramOverlap(Step):
     """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0).
 
-    Attributes:
-        n: Words per n-gram. The thesis uses 3, the 2017 paper 1 to 3.
-
-    Example:
-        >>> row = {"reference": "the cat sat down", "translation": "a cat sat down"}
-        >>> NgramOverlap().score([row]), NgramOverlap(n=1).score([row])
-        ([0.5], [0.75])
+    The thesis uses trigrams, the 2017 paper n-grams of 1 to 3 words.
     """
 
     n: int = argument(3, help="words per n-gram", at_least=1, at_most=9)
@@ -54,18 +48,12 @@ class SentenceBleu(Step):
 
     Smoothing adds 1 to every n-gram count and to the length of the reference, so a long copy scores
     higher than a short copy.
-
-    Example:
-        >>> row = {"reference": "the cat sat down", "translation": "the cat sat down"}
-        >>> round(SentenceBleu().score([row])[0], 3)  # exp(1 - 5 / 4)
-        0.779
     """
 
     name = "bleu"
     measure = "smoothed sentence BLEU"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """Return the smoothed BLEU of each row, above 0 and below 1."""
         return _by_blocks(rows, _bleu)
 
 

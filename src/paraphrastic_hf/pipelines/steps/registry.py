@@ -10,14 +10,19 @@ from paraphrastic_hf.errors import RecipeError, nearest_name
 from paraphrastic_hf.pipelines.steps.base import Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, NearDuplicates
 from paraphrastic_hf.pipelines.steps.judges import CrossEntropy, InLanguage, ReferenceProbability
-from paraphrastic_hf.pipelines.steps.lengths import CountWords, LengthRatio
-from paraphrastic_hf.pipelines.steps.marks import Copy, DifferentNumbers, TerminalPunctuation
 from paraphrastic_hf.pipelines.steps.meaning import Exclude, SemanticDuplicates
 from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap, SentenceBleu
 from paraphrastic_hf.pipelines.steps.scores import (
     CrossLingualScore,
     ParaphraseScore,
     TranslationScore,
+)
+from paraphrastic_hf.pipelines.steps.texts import (
+    Copy,
+    CountWords,
+    DifferentNumbers,
+    LengthRatio,
+    TerminalPunctuation,
 )
 
 STEPS: dict[str, type[Step]] = {
@@ -55,13 +60,7 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
 
 
 def make_steps(items: Sequence[Any]) -> list[Step]:
-    """Build the steps of a recipe, in order.
-
-    Example:
-        >>> steps = make_steps(["duplicates", {"words": {"of": "longer", "at_most": 30}}])
-        >>> [step.name for step in steps]
-        ['duplicate', 'longer_words']
-    """
+    """Build the steps of a recipe, in order."""
     steps: list[Step] = []
     for item in items:
         if isinstance(item, str):

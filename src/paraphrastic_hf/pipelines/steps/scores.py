@@ -11,36 +11,46 @@ import numpy as np
 
 from paraphrastic_hf.config.recipe import Bounds, argument
 from paraphrastic_hf.encoders.load import load_encoder
-from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
+from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine, unit_length
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.bitext import margin_score, neighbor_mean
 from paraphrastic_hf.mining.neighbors import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
-from paraphrastic_hf.pipelines.steps.base import (
-    COSINES,
-    REFERENCE,
-    SOURCE,
-    Row,
-    Step,
-    column,
-    sides,
-)
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, Row, Step, column, sides
 
 AT_A_TIME = 1 << 12  # rows encoded at a time
 POOL = 1 << 11  # minimum number of recent rows among which neighbors are searched
 
 
+@dataclass(frozen=True, kw_only=True)
+class EncoderStep(Step):
+    """Base of steps that compute cosines with an encoder, which is loaded when first needed."""
+
+    model: str = argument(
+        "english", help="encoder: directory, packaged model or Hub name", names="model"
+    )
+    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
+
+    limits = Bounds(-1, 1)
+
+    def vectors_of(self, texts: Sequence[str]) -> np.ndarray:
+        return checked_vectors(_loaded(self.model, self.threads).encode(texts), len(texts))
+
+    def unit_vectors(self, texts: Sequence[str]) -> np.ndarray:
+        return unit_length(self.vectors_of(texts).astype(np.float32, copy=False))
+
+
 @lru_cache(maxsize=2)
-def loaded(model: str, threads: int) -> Any:
+def _loaded(model: str, threads: int) -> Any:
     return load_encoder(model, num_threads=threads)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParaphraseScore(Step):
+class ParaphraseScore(EncoderStep):
     """Cosine of the embeddings of both sides. The thesis uses PARAGRAM-PHRASE (4.3.1).
 
     Attributes:
-        model: Any encoder that `load_encoder` takes. It is loaded when first needed.
+        model: Any encoder that `load_encoder` takes.
         column: Column of the score. Must be set if several steps use encoders.
 
     Example:
@@ -49,27 +59,11 @@ class ParaphraseScore(Step):
         True
     """
 
-    model: str = argument(
-        "english", help="encoder: directory, packaged model or Hub name", names="model"
-    )
     column: str = argument("paraphrase_score", help="column of the score")
-    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
 
     @property
     def name(self) -> str:
         return self.column
-
-    @property
-    def measure(self) -> str:
-        return self.column.replace("_", " ")
-
-    @property
-    def limits(self) -> Bounds:
-        return COSINES
-
-    @cached_property
-    def _encoder(self) -> Any:
-        return loaded(self.model, self.threads)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         """Return the cosine of each row, -1 to 1, or None if one of its texts is empty."""
@@ -87,10 +81,7 @@ class ParaphraseScore(Step):
         return sides(rows)
 
     def _scores(self, first: list[str], second: list[str]) -> np.ndarray:
-        return pairwise_cosine(self._vectors(first), self._vectors(second)).astype(np.float64)
-
-    def _vectors(self, texts: list[str]) -> np.ndarray:
-        return checked_vectors(self._encoder.encode(texts), len(texts))
+        return pairwise_cosine(self.vectors_of(first), self.vectors_of(second)).astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,13 +92,6 @@ class CrossLingualScore(ParaphraseScore):
     `translate`. A margin compares the cosine with the mean cosine of both sentences to their `k`
     nearest neighbors (`mining.bitext`). Neighbors are searched among the distinct sentences of the
     latest rows, `POOL` to `AT_A_TIME` of them.
-
-    Example:
-        >>> row = {"reference": "the cat is asleep", "translation": "le chat dort"}
-        >>> other = {"reference": "the cat is asleep", "translation": "il pleut à Paris"}
-        >>> good, bad = CrossLingualScore().score([row, other])
-        >>> good > 0.5 > bad
-        True
     """
 
     model: str = argument(
@@ -124,7 +108,7 @@ class CrossLingualScore(ParaphraseScore):
 
     @property
     def limits(self) -> Bounds:
-        return COSINES if self.margin == "none" else Bounds()
+        return Bounds(-1, 1) if self.margin == "none" else Bounds()
 
     def _sides(self, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
         if rows and SOURCE in rows[0]:
@@ -132,7 +116,7 @@ class CrossLingualScore(ParaphraseScore):
         return sides(rows)
 
     def _scores(self, first: list[str], second: list[str]) -> np.ndarray:
-        vectors = self._vectors(first), self._vectors(second)
+        vectors = self.vectors_of(first), self.vectors_of(second)
         cosines = pairwise_cosine(*vectors).astype(np.float64)
         if self.margin == "none":
             return cosines
@@ -183,11 +167,8 @@ class _Recent:
 class TranslationScore(Step):
     """Mean log-probability of the translation's tokens, in nats, from the engine (at most 0).
 
-    The 2017 paper uses bounds from `at_least: -0.2` to `at_least: -1`.
-
-    Example:
-        >>> TranslationScore(at_least=-0.5).score([{"translation_score": -0.4}])
-        [-0.4]
+    It is None for engines without scores. The 2017 paper uses bounds from `at_least: -0.2` to
+    `at_least: -1`.
     """
 
     column: str = argument("translation_score", help="column of the engine's score")
@@ -196,12 +177,7 @@ class TranslationScore(Step):
     def name(self) -> str:
         return self.column
 
-    @property
-    def measure(self) -> str:
-        return self.column.replace("_", " ")
-
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return the engine's score of each row, or None for engines without scores."""
         if any(self.column not in row for row in rows):
             raise DataError(
                 f"The rows have no column {self.column!r}, which the engine writes in the step "

@@ -1,7 +1,8 @@
-"""Steps that compare both sides without a model: terminal punctuation, numbers, copies."""
+"""Steps that compare both sides without a model: lengths, terminal punctuation, numbers, copies."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from paraphrastic_hf.pipelines.steps.base import (
     sides,
 )
 
+SHORTER, LONGER = "shorter", "longer"
 AFTER_THE_END = " \t\r\n\"'”’»›)]}"  # characters that may follow the final mark
 ENDS = {".": ".", "…": ".", "。": ".", "।": ".", "!": "!", "！": "!", "?": "?", "？": "?", "؟": "?"}
 _DIGIT = re.compile(r"\d")
@@ -27,22 +29,59 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
+class CountWords(Step):
+    """Number of words of a side, split at white space. The thesis keeps at most 30 (4.5.4)."""
+
+    of: str = argument(
+        LONGER,
+        help="side whose words are counted: a named side, or the longer or shorter of reference "
+        "and translation",
+        choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
+    )
+
+    @property
+    def name(self) -> str:
+        return f"{self.of}_words"
+
+    @property
+    def measure(self) -> str:
+        return f"words of the {self.of}{' side' * (self.of in (SHORTER, LONGER))}"
+
+    def score(self, rows: Sequence[Row]) -> list[int]:
+        if self.of not in (SHORTER, LONGER):
+            return [len(text.split()) for text in column(rows, self.of)]
+        choose = min if self.of == SHORTER else max
+        counts = ([len(text.split()) for text in side] for side in sides(rows))
+        return list(map(choose, *counts))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthRatio(Step):
+    """Words of the longer side divided by words of the shorter side (2017 paper).
+
+    It is infinite if one side is empty, and None if both are.
+    """
+
+    name = "length_ratio"
+    measure = "words of the longer side per word of the shorter"
+
+    def score_pair(self, first: str, second: str) -> float | None:
+        shorter, longer = sorted((len(first.split()), len(second.split())))
+        return longer / shorter if shorter else math.inf if longer else None
+
+
+@dataclass(frozen=True, kw_only=True)
 class TerminalPunctuation(Step):
     """Whether the two sides end in different marks: 1 if they differ, else 0.
 
     The marks are a full stop or ellipsis, `!`, `?`, and no mark.
-
-    Example:
-        >>> TerminalPunctuation().score([{"reference": "is it?", "translation": "it is."}])
-        [1]
     """
 
     name = "punctuation"
     measure = "terminal marks that differ"
 
-    def score(self, rows: Sequence[Row]) -> list[int]:
-        first, second = (map(terminal_mark, side) for side in sides(rows))
-        return [int(a != b) for a, b in zip(first, second, strict=True)]
+    def score_pair(self, first: str, second: str) -> int:
+        return int(terminal_mark(first) != terminal_mark(second))
 
 
 def terminal_mark(text: str) -> str:
@@ -62,39 +101,27 @@ class DifferentNumbers(Step):
     Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
 
     Example:
-        >>> row = {"reference": "7 of 1,000 in 1999", "translation": "seven of 1000 in 1998"}
-        >>> DifferentNumbers().score([row])
-        [3]
+        >>> DifferentNumbers().score_pair("7 of 1,000 in 1999", "seven of 1000 in 1998")
+        3
     """
 
     name = "numbers"
     measure = "numbers that differ"
 
-    def score(self, rows: Sequence[Row]) -> list[int]:
-        has_digit = _DIGIT.search
-        return [
-            _different(a, b) if has_digit(a) or has_digit(b) else 0
-            for a, b in zip(*sides(rows), strict=True)
-        ]
-
-
-def _different(first: str, second: str) -> int:
-    left, right = (Counter(map(_plain, _NUMBER.findall(text))) for text in (first, second))
-    return ((left - right) + (right - left)).total()
-
-
-def _plain(number: str) -> str:
-    return number.replace(",", "").replace(".", "")
+    def score_pair(self, first: str, second: str) -> int:
+        if not (_DIGIT.search(first) or _DIGIT.search(second)):
+            return 0
+        left, right = (
+            Counter(re.sub("[.,]", "", number) for number in _NUMBER.findall(text))
+            for text in (first, second)
+        )
+        return ((left - right) + (right - left)).total()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(Step):
     """Whether the translation copies another side: 1 or 0. Ignores case, white space and
     punctuation.
-
-    Example:
-        >>> Copy().score([{"reference": "a cat", "translation": "A cat!"}])
-        [1]
     """
 
     at_most: float | None = argument(0.0, help="highest score of rows to keep")
@@ -117,9 +144,8 @@ def _same_words(first: str, second: str) -> bool:
     if first == second:
         return True
     # lazily, because most texts differ within the first words
-    words = zip_longest(_WORD.finditer(first), _WORD.finditer(second))
     found = False
-    for a, b in words:
+    for a, b in zip_longest(_WORD.finditer(first), _WORD.finditer(second)):
         if a is None or b is None or a[0] != b[0]:
             return False
         found = True
