@@ -27,6 +27,7 @@ from paraphrastic_hf import (
     TaggerConfig,
     TaggerModel,
 )
+from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -159,7 +160,7 @@ def test_a_model_is_pushed_with_its_card_and_loads_again(
 
 def test_a_misspelled_option_gets_a_suggestion(encoder: SentenceEncoder, tmp_path: Path) -> None:
     classes = SentenceEncoder, SentencePredictor, Tagger, LanguageScorer
-    for loaded in (SimileScorer, *(each.from_pretrained for each in classes)):
+    for loaded in (SimileScorer, load_encoder, *(each.from_pretrained for each in classes)):
         with pytest.raises(TypeError, match="'revision'"):
             loaded(str(tmp_path), revison="main")
     for call in (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
-from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
@@ -172,13 +170,6 @@ def test_a_missing_protobuf_names_the_extra(
     monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda name: name != "google.protobuf")
     with pytest.raises(MissingExtraError):
         SentenceEncoder.from_pretrained(tmp_path / "theirs")
-
-
-def test_models_are_saved_as_float32(tmp_path: Path) -> None:
-    SentenceEncoder.from_pretrained("english").save_pretrained(tmp_path)
-    assert load_file(tmp_path / "model.safetensors")["embedding.weight"].dtype == torch.float32
-    assert json.loads((tmp_path / "config.json").read_text())["dtype"] == "float32"
-    assert theirs(tmp_path).dtype == torch.float32
 
 
 def marked(tokenizer: Any, marks: str, opens: bool = False) -> MarkedTokenizer:

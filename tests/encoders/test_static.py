@@ -26,15 +26,6 @@ from tests.texts import HOSTILE, SENTENCES, any_text
 
 pytestmark = pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled here")
 
-BORDER = [
-    *("\u0301", "\u0345", "\u0327", "\u034f", "\u1160", "\u1112\u1161\u11ab", "\u11ab", "\u3099"),
-    *("\u00a8", "\u00b4", "\u037a", "\u1fbd", "\u2017", "\ufdfa", "\ufc5e", "\ufe70", "\ufb03"),
-    *("\u03a3", "\u03c3", "A\u03a3", "\u0130", "I\u0307", "\u212a", "\u01c5", "\u1e9e", "\u0149"),
-    *("\u00ad", "\ufeff", "\u200b", "\u200d", "\u2060", "\ufe0f", "\U000e0100", "\u180e", "\u061c"),
-    *("\u0085", "\u00a0", "\u2028", "\u2029", "\u3000", "\u1680", "\u202f", "\u2581", "\ufffd"),
-    *("\ud800", "\udfff", "\ud83d\udc1d", "\uffff", "\U0010ffff", "\u0000", "\u007f", "\u0080"),
-    *("'", "\u2019", "'s", "\u2019t", "\u02bc", "\u00b7", "\u0387", ".", ":", "<unk>", "A", "~"),
-]
 LANGUAGES = {
     **dict.fromkeys(("ar", "de", "es", "fr", "tr", "zh"), "tatoeba"),
     **dict.fromkeys(("cs", "ru"), "wmt21_23_refs"),
@@ -124,17 +115,6 @@ def test_fast_and_slow_path_agree_on_any_text(texts: list[str], tokenizer: TextT
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_normalization_does_not_cross_word_boundaries(lowercase: bool, texts: list[str]) -> None:
     assert_exact(Characters(lowercase), [*texts, "the cat"])
-
-
-@pytest.mark.slow
-def test_hostile_characters_at_word_boundaries(tokenizer: TextTokenizer) -> None:
-    texts = [
-        form.format(a, space, b)
-        for a, b in product(BORDER, BORDER)
-        for space, form in [(" ", "{}{}{}"), ("\0", "e{}{}{}i"), ("\x1f\t", "\u03a3{}{}{}\u0301")]
-    ]
-    assert_exact(tokenizer, texts)
-    assert_exact(Characters(tokenizer.lowercase), texts)
 
 
 def is_odd(c: str) -> bool:

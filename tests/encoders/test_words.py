@@ -329,16 +329,6 @@ def test_memory_does_not_grow_over_thousands_of_calls() -> None:
     assert resident_bytes() - before < 8 * 2**20
 
 
-def test_types_live_as_long_as_their_objects() -> None:
-    kinds = [WordTable, type(WordTable().block())]
-    before = [sys.getrefcount(kind) for kind in kinds]
-    tables = [WordTable() for _ in range(100)]
-    blocks = [table.block() for table in tables]
-    assert [sys.getrefcount(kind) for kind in kinds] == [count + 100 for count in before]
-    del tables, blocks
-    assert [sys.getrefcount(kind) for kind in kinds] == before
-
-
 def cut(model: tuple[list[str], np.ndarray, bool], words: list[str]) -> list[list[int]]:
     """Ids of words as the table segments them."""
     known = WordTable(lowercase=False)

@@ -11,7 +11,6 @@ import sentencepiece
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics import scorer as module
 from paraphrastic_hf.metrics.scorer import SimileScorer, length_counter
@@ -172,20 +171,6 @@ def test_invalid_options_are_refused(
 ) -> None:
     with pytest.raises(TypeError if "alfa" in options else ValueError, match=message):
         SimileScorer(encoder, **options)
-
-
-@pytest.mark.parametrize(
-    ("load", "name", "meant"),
-    [
-        (SimileScorer, "modle", "model"),
-        (SentenceEncoder.from_pretrained, "latnet", "latent"),
-        (SentenceEncoder.from_pretrained, "revison", "revision"),
-        (load_encoder, "devise", "device"),
-    ],
-)
-def test_a_mistyped_keyword_gets_a_suggestion(load: Any, name: str, meant: str) -> None:
-    with pytest.raises(TypeError, match=f"'{name}'.*'{meant}'"):
-        load(**{name: "x"})
 
 
 def test_a_stock_model_with_the_same_table_has_equal_scores(

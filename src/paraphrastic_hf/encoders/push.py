@@ -59,7 +59,7 @@ class HubMixin(ABC):
             private=private,
             token=token,
             revision=revision,
-            message=commit_message or "Upload a model of paraphrastic_hf",
+            message=commit_message,
             pull_request=create_pr,
         )
 

@@ -55,6 +55,9 @@ def margin_score(
 
 CANDIDATES = ("forward", "backward", "union", "intersection")
 INDICES = ("exact", "faiss-flat", "faiss-ivf")
+CHOICES = {
+    "score": SCORES, "candidates": CANDIDATES, "index": INDICES, "precision": PRECISIONS,
+}  # fmt: skip
 PAIRS_AT_A_TIME = 65_536
 
 
@@ -169,24 +172,19 @@ def mine(
 def check_options(
     *,
     k: int = 4,
-    score: str = "ratio",
-    candidates: str = "union",
-    index: str = "exact",
     probes: int = PROBES,
     memory: float = 1024,
-    precision: str = "float32",
     one_to_one: bool = True,
     threshold: float | None = None,
-    **unknown: Any,
+    **choices: Any,
 ) -> None:
     """Raise a `DataError` for wrong options of `mine`, before hours of encoding."""
-    for name in unknown:
-        known = sorted(check_options.__kwdefaults__ or ())
-        raise DataError(f"Mining has no option {name!r}. {nearest_name(name, known)}")
-    _check(index, INDICES, "index")
-    _check(score, SCORES, "score")
-    _check(candidates, CANDIDATES, "candidates")
-    _check(precision, PRECISIONS, "precision")
+    for name, value in choices.items():
+        if name not in CHOICES:
+            known = sorted([*CHOICES, *(check_options.__kwdefaults__ or ())])
+            raise DataError(f"Mining has no option {name!r}. {nearest_name(name, known)}")
+        if value not in CHOICES[name]:
+            raise DataError(f"{name} must be one of {', '.join(CHOICES[name])}, got {value!r}")
     if k < 1:
         raise DataError(f"k must be at least 1, got {k}")
     if probes < 1:
@@ -195,9 +193,9 @@ def check_options(
         raise DataError(f"memory must be a number of MB above 0, got {memory:g}")
     if threshold is not None and np.isnan(threshold):
         raise DataError("threshold must be a number, got nan")
-    if index != "exact":
-        require("mining", "faiss", what=f"index {index}")
-    elif precision == "bfloat16":
+    if choices.get("index", "exact") != "exact":
+        require("mining", "faiss", what=f"index {choices['index']}")
+    elif choices.get("precision") == "bfloat16":
         require("train", "torch", what="mining with precision bfloat16")
 
 
@@ -271,11 +269,6 @@ def competitive_linking(pairs: Pairs) -> Pairs:
                 sources[source] = targets[target] = 1
                 is_kept[place] = True
     return Pairs(*(column[is_kept] for column in pairs))
-
-
-def _check(value: str, known: tuple[str, ...], what: str) -> None:
-    if value not in known:
-        raise DataError(f"{what} must be one of {', '.join(known)}, got {value!r}")
 
 
 def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:
