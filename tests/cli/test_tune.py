@@ -29,7 +29,7 @@ def test_a_search_prints_trials_and_writes_the_best_recipe(
     shown = run("tune", "recipes/demo/demo.yaml", "--grid", "margin=0.3,0.5", *command).out
     assert "| training.margin |" in shown
     assert str(out / "best.yaml") in shown.splitlines()[-1]
-    assert all((out / name).is_file() for name in ("trials.md", "trials.tsv", "trials.png"))
+    assert all((out / name).is_file() for name in ("trials.md", "trials.jsonl", "trials.png"))
     card = (out / "best" / "README.md").read_text(encoding="utf-8")
     assert "\n# best\n" in card  # not the name of the trial
     again = ["--data", tmp_path / "data", "--quiet", "--output", tmp_path / "again"]

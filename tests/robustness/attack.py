@@ -40,8 +40,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 # Equal runs differ in times and speeds, and in the plots and pages that show them.
 TIMED = re.compile(r'"\w*(seconds|finished|per_second|memory|time|date)\w*": ?[^,\n}]*')
 UNCOMPARED = (
-    *("*.png", "events.out.*", "logs/*", "logs/stats/*", "*.md", "stats.json", "*.html"),
-    *("trials.tsv", "*.part"),
+    *("*.png", "events.out.*", "logs/*", "logs/stats/*", "*.md", "stats.json", "*.html", "*.part"),
 )
 
 
@@ -131,7 +130,7 @@ def make_inputs(folder: Path) -> None:
     recipes["word"] = recipes["word"].replace("none}", "none, checkpoint_every: 5}")
     tuned = recipes["word"].replace("development: none", "development: clean")
     (folder / "tuned.yaml").write_text(tuned, encoding="utf-8")
-    recipes["head"] = trained.SUPERVISED["relatedness"][0].replace("epochs: 2", "epochs: 1")
+    recipes["head"] = trained.SUPERVISED["relatedness"].replace("epochs: 2", "epochs: 1")
     for name, text in recipes.items():
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
         line = ["train", str(folder / f"{name}.yaml"), "--output", str(folder / name), "--quiet"]

@@ -27,9 +27,9 @@ each other, or whose loss diverges, is recorded as failed, and the search contin
 The output folder holds:
   best.yaml    the recipe with the best settings, for `paraphrastic train`
   best         the model with the best settings
-  trials.md    all trials, best first (trials.tsv: for programs)
+  trials.md    all trials, best first
   trials.png   scores over the values of each key
-  trials.jsonl finished trials, from which the search resumes
+  trials.jsonl all trials, from which the search resumes
   text.json    hashes of the training text and models, which may not change
 
 The same command resumes a search, and the running trial from its last checkpoint

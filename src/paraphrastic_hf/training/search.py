@@ -1,15 +1,12 @@
 """Hyperparameter search on the development set (thesis, 3.2.2.1, 3.5.2, 3.7.2.3).
 
-The output folder contains `recipe.yaml` (base recipe), `trials.jsonl` (finished trials),
-`trials.md`, `trials.tsv` and `trials.png` (results), `best.yaml` and `best/` (best recipe and
-model).
+The output folder contains `recipe.yaml` (base recipe), `trials.jsonl`, `trials.md` and `trials.png`
+(all trials), `best.yaml` and `best/` (best recipe and model).
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import itertools
 import json
 import logging
@@ -49,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 SAMPLERS = ("grid", "random", "tpe")
 TRIES = 20  # number of proposals of TPE before an untried setting is taken instead
-FINISHED = "trials.jsonl"
+TRIALS = "trials.jsonl"
 
 Settings = dict[str, Any]
 Grid = Mapping[str, list[Any]]
@@ -190,7 +187,8 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
 
 
 def _read_finished(output: Path, grid: Grid) -> list[Trial]:
-    path = output / FINISHED
+    """Return the trials of earlier calls that did not fail."""
+    path = output / TRIALS
     if not path.exists():
         return []
     found = []
@@ -198,6 +196,8 @@ def _read_finished(output: Path, grid: Grid) -> list[Trial]:
         for line in path.read_text(encoding="utf-8").splitlines():
             trial = Trial(**json.loads(line))
             settings = trial.settings
+            if trial.score is None:
+                continue
             if settings.keys() != grid.keys() or any(settings[k] not in grid[k] for k in grid):
                 raise RecipeError(
                     f"{output} contains trials of another grid, such as {_listed(settings)}. Use "
@@ -227,8 +227,8 @@ def _search(
         )
         _keep(trial, is_best, recipe, output)
         done.append(trial)
-        finished = (json.dumps(asdict(t)) + "\n" for t in done if t.score is not None)
-        write_bytes(output / FINISHED, "".join(finished).encode("utf-8"))
+        lines = (json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in done)
+        write_bytes(output / TRIALS, "".join(lines).encode("utf-8"))
         what = f"failed: {trial.error}" if trial.score is None else f"{trial.score:.2f}"
         logger.info("%s %s%s", recipe.run.development, what, " (best so far)" * is_best)
         _write_results(_ranked(done), grid, recipe.run.development, output)
@@ -259,7 +259,9 @@ def _proposals_of_tpe(done: Sequence[Trial], grid: Grid, seed: int) -> Iterator[
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     # Values are text, because Optuna supports no lists.
-    space = {key: CategoricalDistribution(list(map(_text, grid[key]))) for key in grid}
+    space: dict[str, Any] = {
+        key: CategoricalDistribution(list(map(_text, grid[key]))) for key in grid
+    }
     study = optuna.create_study(direction="maximize")
     for trial in done:
         if trial.score is not None:
@@ -307,16 +309,9 @@ def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) 
 
 
 def _write_results(trials: Sequence[Trial], grid: Grid, development: str, output: Path) -> None:
-    keys = list(trials[0].settings)
     title = f"# Trials by {literal(development)}"
     text = [title, "", *table(trials, development), "", "![](trials.png)", ""]
     write_bytes(output / "trials.md", "\n".join(text).encode("utf-8"))
-    file = io.StringIO()
-    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow([development, *keys, "step", "seconds", "error"])
-    for t in trials:
-        writer.writerow([t.score, *(t.settings[key] for key in keys), t.step, t.seconds, t.error])
-    write_bytes(output / "trials.tsv", file.getvalue().encode("utf-8"))
     _plot(trials, grid, f"Trials by {development}, {unit_of(development)}", output / "trials.png")
 
 
