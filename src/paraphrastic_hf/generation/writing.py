@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -108,13 +108,8 @@ class GeneratedText:
 NOTHING = GeneratedText("", float("nan"))
 
 
-class Translate(Protocol):
-    """Interface of a function that translates lines. With `scores`, it also computes `nats`."""
-
-    def __call__(
-        self, lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
-    ) -> list[list[GeneratedText]]:
-        pass
+# A function of lines and options that translates. With `scores=True`, it also computes `nats`.
+Translate = Callable[..., list[list[GeneratedText]]]
 
 
 def listed(texts: Iterable[str], name: str = "texts") -> list[str]:

@@ -155,14 +155,11 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         if use_cache and cache is None:
             cache = DynamicCache(config=self.config)
         inner = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
-        logits: Tensor | None = self.predict(
-            decoder_input_ids, encoder_outputs, inner, logits_at, targets
-        )
-        loss = None
-        if targets is not None:
-            loss, logits = -logits.mean(), None
-        elif labels is not None:
-            predicted = logits.flatten(0, -2).float()
+        found = self.predict(decoder_input_ids, encoder_outputs, inner, logits_at, targets)
+        loss = None if targets is None else -found.mean()
+        logits = found if targets is None else None
+        if labels is not None and targets is None:
+            predicted = found.flatten(0, -2).float()
             loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
         kept = cache if use_cache else None
         output = Seq2SeqLMOutput(loss, logits, kept, encoder_last_hidden_state=encoder_outputs[0])

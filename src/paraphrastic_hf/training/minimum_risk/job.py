@@ -152,7 +152,8 @@ class MinimumRisk:
                 counted(lost, "pair"),
                 most,
             )
-        sources, targets, texts = ([each[n] for each in kept] for n in range(3))
+        sources, targets = [pair[0] for pair in kept], [pair[1] for pair in kept]
+        texts = [text for _, _, text in kept]
         flat = np.frombuffer(b"".join(texts), np.uint8)
         offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
         return Ragged.from_lists(sources), Ragged.from_lists(targets), Ragged(flat, offsets)
