@@ -94,12 +94,7 @@ def _size(counts: Counts) -> list[str] | None:
 
 
 def size_category(rows: int) -> str:
-    """Return the Hub's category of a number of rows.
-
-    Example:
-        >>> [size_category(rows) for rows in (999, 1000, 51_409_585)]
-        ['n<1K', '1K<n<10K', '10M<n<100M']
-    """
+    """Return the Hub's category of a number of rows."""
     return SIZES[max(0, len(str(rows)) - 3)]
 
 

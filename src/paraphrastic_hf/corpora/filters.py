@@ -44,10 +44,6 @@ class PairFilter:
             (thesis, 5.6.2).
         max_words: Maximum number of words of each side. 30 for ParaNMT's 5M pairs (thesis, 4.5.4),
             100 for bitext.
-
-    Example:
-        >>> print(PairFilter(max_overlap=0.2).judge("the cat sat down", "a cat sat down"))
-        trigram overlap must be at most 0.2, got 0.5
     """
 
     min_score: float | None = None
@@ -99,13 +95,6 @@ class Sieve:
 
     The columns of the TSV file `rejects` are both texts, the measure, the value and the allowed
     values. The file appears once all pairs have been read.
-
-    Example:
-        >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
-        ...     [pair for pair in [("a", "a cat"), ("a cat", "the cat")] if sieve.keeps(*pair)]
-        [('a cat', 'the cat')]
-        >>> dict(sieve.left_out)
-        {'words of the shorter side': 1}
     """
 
     def __init__(self, wanted: PairFilter, *, name: str, rejects: str | Path | None = None) -> None:

@@ -19,37 +19,36 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
     of scores cover only the first 2,000,000 rows.
     """
     texts = [name for name in features if _is_text(name, features)]
-    lengths = {name: _Running() for name in texts}
-    scores = array("d")
-    running = _Running()
+    lengths: dict[str, Counter[int]] = {name: Counter() for name in texts}
     labels: Counter[str] = Counter()
+    scores, total, low, high = array("d"), [0, 0.0], math.inf, -math.inf
     seen: set[int] = set()
     count = repeated = 0
     for row in rows:
         count += 1
         for name in texts:
-            lengths[name].add(len((row[name] or "").split()))
+            lengths[name][len((row[name] or "").split())] += 1
         key = hash(tuple(row[name] for name in texts))
         repeated += key in seen
         if len(seen) < REMEMBERED:
             seen.add(key)
-        if row.get("score") is not None and math.isfinite(row["score"]):
-            running.add(row["score"])
+        score = row.get("score")
+        if score is not None and math.isfinite(score):
+            total = [total[0] + 1, total[1] + score]
+            low, high = min(low, score), max(high, score)
             if len(scores) < REMEMBERED:
-                scores.append(row["score"])
+                scores.append(score)
         if "label" in row:
             label = row["label"]
             named = getattr(features["label"], "names", None)
             if named and isinstance(label, int) and 0 <= label < len(named):
                 label = named[label]
             labels[str(label)] += 1
-    result: dict[str, Any] = {
-        "rows": count,
-        "repeated_rows": repeated,
-        "words": {name: running.summary() for name, running in lengths.items()},
-    }
+    words = {name: _summary(counts) for name, counts in lengths.items()}
+    result: dict[str, Any] = {"rows": count, "repeated_rows": repeated, "words": words}
     if scores:
-        result["score"] = {**running.bounds(), "histogram": _histogram(scores)}
+        mean = round(total[1] / total[0], 4)
+        result["score"] = {"mean": mean, "low": low, "high": high, "histogram": _histogram(scores)}
     if labels:
         result["labels"] = dict(labels.most_common())
     return result
@@ -61,32 +60,14 @@ def _is_text(name: str, features: Mapping[str, Any]) -> bool:
     return is_string and name not in metadata | {"label", "tree", "article"}
 
 
+def _summary(lengths: Counter[int]) -> dict[str, float]:
+    mean = sum(length * count for length, count in lengths.items()) / max(lengths.total(), 1)
+    ends = min(lengths, default=0), max(lengths, default=0)
+    return {"mean": round(mean, 2), "shortest": ends[0], "longest": ends[1]}
+
+
 def _histogram(scores: array[float]) -> list[int]:
     low, high = min(scores), max(scores)
     width = (high - low) / BINS or 1.0
     counts = Counter(min(int((score - low) / width), BINS - 1) for score in scores)
     return [counts[number] for number in range(BINS)]
-
-
-class _Running:
-    def __init__(self) -> None:
-        self.count, self.total = 0, 0.0
-        self.least = self.most = 0.0
-
-    def add(self, value: float) -> None:
-        self.least = min(self.least, value) if self.count else value
-        self.most = max(self.most, value) if self.count else value
-        self.count += 1
-        self.total += value
-
-    def bounds(self) -> dict[str, float]:
-        mean = self.total / max(self.count, 1)
-        return {"mean": round(mean, 4), "low": self.least, "high": self.most}
-
-    def summary(self) -> dict[str, float]:
-        known = self.bounds()
-        return {
-            "mean": round(known["mean"], 2),
-            "shortest": int(known["low"]),
-            "longest": int(known["high"]),
-        }

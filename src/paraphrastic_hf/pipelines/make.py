@@ -144,11 +144,6 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
         old = corpus_recipe(read_mapping(record))
     except RecipeError as error:
         raise RecipeError(f"{record} is damaged ({error}): {START_AFRESH}") from error
-    if old.make.tasks != recipe.make.tasks:
-        raise RecipeError(
-            f"{folder} was started with make.tasks {old.make.tasks}, got {recipe.make.tasks}. Keep "
-            f"the number, or {START_AFRESH}"
-        )
     make = replace(recipe.make, **{name: getattr(old.make, name) for name in ROW_KEYS})
     engine = replace(old.engine, **{name: getattr(recipe.engine, name) for name in SPEED_KEYS})
     old = replace(old, make=make, engine=engine)

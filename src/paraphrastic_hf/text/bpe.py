@@ -23,17 +23,7 @@ END_OF_WORD = "</w>"
 
 
 class BytePairTokenizer(FastTokenizer):
-    """Tokenizer that splits text into byte-pair pieces.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "bpe.codes"
-        >>> _ = path.write_text("#version: 0.2\\nt h\\nth e</w>\\n", encoding="utf-8")
-        >>> tokenizer = BytePairTokenizer.from_codes(path)
-        >>> ids = tokenizer.encode_batch(["The theme"])[0]
-        >>> [tokenizer.tokens()[number] for number in ids], tokenizer.decode(ids)
-        (['the</w>', 'th', 'e', 'm', 'e</w>'], 'the theme')
-    """
+    """Tokenizer that splits text into byte-pair pieces."""
 
     kind = "bpe"
     keeps_to_words = True

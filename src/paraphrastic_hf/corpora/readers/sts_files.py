@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from paraphrastic_hf.corpora.folder import Folder
+from paraphrastic_hf.corpora.layouts import read_table
+from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError, counted
-from paraphrastic_hf.io.lines import number_in, table_rows, text_lines
+from paraphrastic_hf.io.lines import number_in, text_lines
 
 STS_DATASETS: dict[str, tuple[str, ...]] = {
     "2012": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
@@ -36,12 +39,10 @@ OPTIONAL = {("2013", "SMT")}  # licensed text of the LDC
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """One similarity dataset.
+    """One similarity dataset, such as `MSRpar` or `dev`.
 
-    Attributes:
-        name: Name of the dataset, such as `MSRpar` or `dev`.
-        group: Group of datasets that are averaged together: a year, `STS-B` or `STS17`.
-        scores: Human scores, 0 (different topics) to 5 (equivalent).
+    `group` is averaged together: a year, `STS-B` or `STS17`. Human scores are 0 (different topics)
+    to 5 (equivalent).
     """
 
     name: str
@@ -86,14 +87,11 @@ def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
 
 
 def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
-    """Read `dev` or `test` of the STS Benchmark, which is tab-separated and unquoted."""
-    path = _find([Path(data_dir) / "stsbenchmark"], f"sts-{split}.csv")
-    pairs = ScoredPairs(split, "STS-B", [], [], [])
-    for number, row in table_rows(path, 7):
-        pairs.first.append(row[5])
-        pairs.second.append(row[6])
-        pairs.scores.append(number_in(row[4], f"{path}:{number}", low=0, high=5))
-    return pairs
+    """Read `dev` or `test` of the STS Benchmark."""
+    source, folder = SOURCES["stsb"], Folder("stsb", (Path(data_dir) / "stsbenchmark",))
+    rows = list(read_table(source, folder, "default", split))
+    columns = ([row[name] for row in rows] for name in ("sentence1", "sentence2", "score"))
+    return ScoredPairs(split, "STS-B", *columns)
 
 
 def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs | None:

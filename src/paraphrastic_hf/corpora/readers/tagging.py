@@ -47,11 +47,6 @@ def split_in_order(
 
     A part ends with the document in which its share of the sentences is reached. The last part,
     one more than `shares`, gets the remainder. A sentence without a document counts as one.
-
-    Example:
-        >>> texts = [TaggedSentence(["a"], ["DT"], name) for name in "uuvw"]
-        >>> [[t.document for t in part] for part in split_in_order(texts, [0.25, 0.25])]
-        [['u', 'u'], ['v'], ['w']]
     """
     parts: list[list[TaggedSentence]] = [[] for _ in range(len(shares) + 1)]
     ends = [share * len(sentences) for share in accumulate(shares)]

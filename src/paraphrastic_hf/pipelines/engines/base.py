@@ -21,14 +21,9 @@ class Engine(Protocol):
     """Translator of lines of text."""
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
-        """Translate lines. Lines that are too long for the model are cut.
+        """Return translations of each line, best first unless sampled, or empty for empty lines.
 
-        Args:
-            before: Number of lines translated by earlier calls, so that sampling does not repeat
-                random numbers.
-
-        Returns:
-            Translations of each line, best first unless sampled. An empty line gets an empty
-            translation. A score is the mean log-probability of the tokens (thesis, 4.3), or NaN if
-            the engine gives no scores.
+        Lines that are too long for the model are cut. A score is the mean log-probability of the
+        tokens (thesis, 4.3), or NaN if the engine gives no scores. `before` is the number of lines
+        translated by earlier calls, so that sampling does not repeat random numbers.
         """

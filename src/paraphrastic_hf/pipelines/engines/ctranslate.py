@@ -26,15 +26,10 @@ MAX_TOKENS_READ = 1024  # maximum length of a line if the model has no limit
 
 
 class CTranslate2Engine:
-    """Translation model that CTranslate2 runs.
+    """Translation model that CTranslate2 runs, with the tokenizer of the original model.
 
-    Args:
-        model: A `ctranslate2.Translator`.
-        tokenizer: Tokenizer of the original model, as loaded by `AutoTokenizer`.
-        source: Language of the lines, for multilingual tokenizers (NLLB, M2M100).
-        to: Language to write, for multilingual tokenizers.
-        most_tokens: Maximum length of a line in tokens. Longer lines are cut.
-        timeout: Time limit of a call in seconds.
+    `source` and `to` are languages for multilingual tokenizers (NLLB, M2M100). Lines of more than
+    `most_tokens` tokens are cut. `timeout` is in seconds per call.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -120,38 +120,37 @@ def _lines(lines: Sequence[str]) -> str:
 def _read_key(path: Path) -> dict[str, tuple[float, ...]]:
     if not path.is_file():
         raise DataError(f"{path} does not exist. Give a folder that `corpus sample` wrote")
-    found = {}
-    for number, line in text_lines(path):
-        cells = line.split("\t")
-        if number == 1 and tuple(cells) == KEY:
-            continue
-        if number == 1 or len(cells) != len(KEY):
-            raise DataError(f"{path}:{number} must have {len(KEY)} columns, got {line[:60]!r}")
-        found[cells[0]] = tuple(number_in(cell, f"{path}:{number}") for cell in cells[1:])
-    return found
+    return {
+        row["row"]: tuple(number_in(row[name], place) for name in KEY[1:])
+        for place, row in _table(path, KEY)
+    }
 
 
 def _read_person(path: Path, rows: set[str]) -> dict[tuple[str, str], int]:
-    names: list[str] = []
     found: dict[tuple[str, str], int] = {}
-    for number, line in text_lines(path):
-        cells = line.split("\t")
-        if number == 1:
-            names = cells
-            if not {"row", *QUESTIONS} <= set(names):
-                raise DataError(f"{path}:1 must have the columns row, {', '.join(QUESTIONS)}")
-            continue
-        answer = dict(zip(names, cells, strict=False))
+    for place, answer in _table(path, ("row", *QUESTIONS)):
         if answer["row"] not in rows:
-            raise DataError(
-                f"{path}:{number} rates {answer['row'][:20]!r}, not a row of the sample"
-            )
+            raise DataError(f"{place} rates {answer['row'][:20]!r}, not a row of the sample")
         for question in QUESTIONS:
-            rating = answer.get(question, "").strip()
+            rating = answer[question].strip()
             if rating and rating not in map(str, RATINGS):
-                raise DataError(f"{path}:{number}: {question} must be 1, 2 or 3, got {rating!r}")
+                raise DataError(f"{place}: {question} must be 1, 2 or 3, got {rating!r}")
             if rating:
                 found[answer["row"], question] = int(rating)
     if not found:
         raise DataError(f"{path} contains no answers")
     return found
+
+
+def _table(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of a TSV file with a header. Missing last cells are empty."""
+    names: list[str] = []
+    for number, line in text_lines(path):
+        cells = line.split("\t")
+        if number > 1:
+            cells += [""] * (len(names) - len(cells))
+            yield f"{path}:{number}", dict(zip(names, cells, strict=False))
+        elif set(columns) <= set(cells):
+            names = cells
+        else:
+            raise DataError(f"{path}:1 must have the columns {', '.join(columns)}")

@@ -26,13 +26,6 @@ class Seen:
     """Map from keys to the index of the first row with the key, in sorted arrays.
 
     It takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70.
-
-    Example:
-        >>> seen = Seen()
-        >>> seen.add(np.array([7, 9, 7], np.uint64), first=0).tolist()
-        [-1, -1, 0]
-        >>> seen.add(np.array([9, 8], np.uint64), first=3).tolist()
-        [1, -1]
     """
 
     def __init__(self) -> None:
@@ -198,12 +191,6 @@ def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
     Rows that a step treats as exact duplicates must be equal in this side, so that they get the
     same task. The reference is preferred to the other side (source or translation). Return None if
     neither side is suitable.
-
-    Example:
-        >>> dealing_side([Duplicates(of="source")], is_bitext=True)
-        'source'
-        >>> dealing_side([Duplicates(of="translation")], is_bitext=True) is None
-        True
     """
     sides = [REFERENCE, SOURCE if is_bitext else TRANSLATION]
     for step in steps:

@@ -47,13 +47,7 @@ STEPS: dict[str, type[Step]] = {
 
 
 def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str = "steps") -> Step:
-    """Build a step, one of `STEPS`, from its name and the keys of a recipe.
-
-    Example:
-        >>> step = make_step("overlap", {"n": 2, "at_most": 0.7})
-        >>> step.name, str(step.bounds)
-        ('overlap_2', 'at most 0.7')
-    """
+    """Build a step, one of `STEPS`, from its name and the keys of a recipe."""
     if name not in STEPS:
         raise RecipeError(f"No step named {name!r}. {nearest_name(name, STEPS)}")
     return build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")

@@ -52,11 +52,6 @@ class ParaphraseScore(EncoderStep):
     Attributes:
         model: Any encoder that `load_encoder` takes.
         column: Column of the score. Must be set if several steps use encoders.
-
-    Example:
-        >>> row = {"reference": "a cat sleeps", "translation": "the cat is asleep"}
-        >>> ParaphraseScore().score([row])[0] > 0.5
-        True
     """
 
     column: str = argument("paraphrase_score", help="column of the score")

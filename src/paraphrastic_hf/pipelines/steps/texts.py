@@ -85,12 +85,7 @@ class TerminalPunctuation(Step):
 
 
 def terminal_mark(text: str) -> str:
-    """Return the mark that ends a sentence: `.`, `!`, `?`, or an empty text.
-
-    Example:
-        >>> terminal_mark("“Is it?” "), terminal_mark("it is")
-        ('?', '')
-    """
+    """Return the mark that ends a sentence: `.`, `!`, `?`, or an empty text."""
     return ENDS.get(text.rstrip(AFTER_THE_END)[-1:], "")
 
 
@@ -99,10 +94,6 @@ class DifferentNumbers(Step):
     """Count of numbers, written in digits, that occur in only one of the two texts.
 
     Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
-
-    Example:
-        >>> DifferentNumbers().score_pair("7 of 1,000 in 1999", "seven of 1000 in 1998")
-        3
     """
 
     name = "numbers"
