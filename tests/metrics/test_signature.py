@@ -190,7 +190,7 @@ NO_MATTER |= {"word_dropout": 0.5, "initializer_std": 0.5}
         ("recurrent", {"activation": "relu"}),
         ("recurrent", NO_MATTER),
         ("transformer_folder", {"hidden_act": "relu"}),
-        ("transformer_folder", {"num_attention_heads": 4}),
+        ("transformer_folder", {"num_attention_heads": 2}),
         ("transformer_folder", {"layer_norm_eps": 0.1}),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -48,44 +48,32 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
     """
     tokenizer: Any = getattr(model, "tokenizer", None)
     if isinstance(model, SentenceEncoder):
-        return _Pieces(tokenizer, unit)
+        sizes = None if unit == "tokens" else np.array([len(token) for token in tokenizer.tokens()])
+        return partial(_piece_lengths, tokenizer, sizes)
     backend = plain_backend(tokenizer)
     if backend is None:
         raise ModelError(
             f"{type(model).__name__} has no tokenizer to measure lengths. Use penalty='none', or a "
             "model of this package or of sentence-transformers"
         )
-    return _BackendTokens(backend, unit)
+    return partial(_backend_lengths, backend, unit)
 
 
-@dataclass(frozen=True)
-class _Pieces:
-    tokenizer: TextTokenizer
-    unit: str
-
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        ids = self.tokenizer.encode_batch(texts)
-        counts = np.diff(ids.offsets)
-        if self.unit == "tokens":
-            return counts
-        ends = np.concatenate([[0], np.cumsum(self._sizes[ids.ids])])[ids.offsets]
-        return np.asarray(np.maximum(np.diff(ends) + counts - 1, 0))
-
-    @cached_property
-    def _sizes(self) -> np.ndarray:
-        return np.array([len(token) for token in self.tokenizer.tokens()])
+def _piece_lengths(
+    tokenizer: TextTokenizer, sizes: np.ndarray | None, texts: Sequence[str]
+) -> np.ndarray:
+    ids = tokenizer.encode_batch(texts)
+    counts = np.diff(ids.offsets)
+    if sizes is None:
+        return counts
+    ends = np.concatenate([[0], np.cumsum(sizes[ids.ids])])[ids.offsets]
+    return np.asarray(np.maximum(np.diff(ends) + counts - 1, 0))
 
 
-@dataclass(frozen=True)
-class _BackendTokens:
-    tokenizer: Tokenizer
-    unit: str
-
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        rows = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        if self.unit == "tokens":
-            return np.array([len(row.ids) for row in rows], np.int64)
-        return np.array([len(" ".join(row.tokens)) for row in rows], np.int64)
+def _backend_lengths(tokenizer: Tokenizer, unit: str, texts: Sequence[str]) -> np.ndarray:
+    rows = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    lengths = [len(row.ids) if unit == "tokens" else len(" ".join(row.tokens)) for row in rows]
+    return np.array(lengths, np.int64)
 
 
 SEGMENTS_AT_A_TIME = 16384

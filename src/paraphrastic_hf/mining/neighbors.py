@@ -27,7 +27,6 @@ from paraphrastic_hf.io.files import naming, replacing
 from paraphrastic_hf.mining.tiles import GROUP, TILE, HalfTile, RunningTopK, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
 
-ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)  # of `np.load`
 
 
@@ -36,35 +35,23 @@ def save_arrays(path: Path, **arrays: Any) -> None:
         np.savez(file, **arrays)
 
 
-def write_search(
-    path: Path | None, key: str, done: int, forward: RunningTopK, backward: RunningTopK
-) -> None:
-    if path is None:
-        return
-    arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
-    save_arrays(path, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))
-
-
-def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
-    """Load the state of a search. Return the number of strips searched so far: 0 if the file does
-    not exist, is damaged, or belongs to another search.
-    """
-    if path is None:
-        return 0
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of `save_arrays`, or none if the file does not exist or is damaged."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
-            if str(kept["key"]) != key:
-                return 0
-            arrays = [kept[name] for name in ARRAYS]
-            done = int(kept["done"])
+            return dict(kept)
     except UNREADABLE:
+        return {}
+
+
+def read_search(path: Path | None, key: str, state: dict[str, np.ndarray]) -> int:
+    """Load the arrays of the search `key`. Return the number of strips searched so far."""
+    found = {} if path is None else read_arrays(path)
+    if str(found.get("key")) != key:
         return 0
-    places = (forward.scores, forward.columns, backward.scores, backward.columns)
-    if any(own.shape != read.shape for own, read in zip(places, arrays, strict=True)):
-        return 0
-    for own, read in zip(places, arrays, strict=True):
-        own[:] = read
-    return done
+    for name, array in state.items():
+        array[:] = found[name]
+    return int(found["done"])
 
 
 MEGABYTE = 2**20
@@ -115,7 +102,9 @@ def nearest(
     sizes = (len(source), len(target))
     forward, backward = (RunningTopK(rows, plan.keep) for rows in sizes)
     key = f"{key} {sizes} {plan} {precision}"
-    done = read_search(keep, key, forward, backward)
+    state = {"forward_scores": forward.scores, "forward_columns": forward.columns}
+    state |= {"backward_scores": backward.scores, "backward_columns": backward.columns}
+    done = read_search(keep, key, state)
     saved, finished = time.monotonic(), 0
     cosines = float(len(source)) * len(target)
     with (
@@ -128,11 +117,11 @@ def nearest(
             made = (strip.rows[1] - strip.rows[0]) * (strip.columns[1] - strip.columns[0])
             bar.update(made)
             report(made)
-            if finished > done and time.monotonic() - saved >= SAVE_SECONDS:
-                write_search(keep, key, finished, forward, backward)
+            if keep and finished > done and time.monotonic() - saved >= SAVE_SECONDS:
+                save_arrays(keep, key=key, done=finished, **state)
                 saved = time.monotonic()
-    if finished > done:
-        write_search(keep, key, finished, forward, backward)
+    if keep and finished > done:
+        save_arrays(keep, key=key, done=finished, **state)
     del search
     rows = max(1, int(memory * MEGABYTE / 4 / (plan.keep * source.dimension * 8)))
     return (

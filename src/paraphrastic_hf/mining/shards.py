@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.neighbors import UNREADABLE, Neighbors, save_arrays
+from paraphrastic_hf.mining.neighbors import Neighbors, read_arrays, save_arrays
 
 ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
@@ -54,9 +54,8 @@ def write_neighbors(path: Path, forward: Neighbors, backward: Neighbors) -> None
 
 
 def read_neighbors(path: Path) -> tuple[Neighbors, Neighbors]:
-    try:
-        with path.open("rb") as file, np.load(file) as kept:
-            arrays = [kept[name] for name in ARRAYS]
-    except UNREADABLE as error:
-        raise DataError(f"{path} is missing or damaged") from error
+    found = read_arrays(path)
+    if not found:
+        raise DataError(f"{path} is missing or damaged")
+    arrays = [found[name] for name in ARRAYS]
     return Neighbors(*arrays[:2]), Neighbors(*arrays[2:])

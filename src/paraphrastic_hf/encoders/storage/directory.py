@@ -131,9 +131,7 @@ def save_model(
     except (OSError, SafetensorError, ValueError) as error:
         if is_new:
             remove(directory)
-        if isinstance(error, ValueError):
-            raise
-        if isinstance(error, OSError) and error.filename is not None:
+        if isinstance(error, ValueError) or getattr(error, "filename", None) is not None:
             raise
         other = OSError(f"Cannot write {directory}: {error}")
         raise (disk_error(error, directory) or other) from error

@@ -150,8 +150,7 @@ def read_table(directory: Path) -> Table | None:
         return None
     if is_packed:
         return replace(Table.of_packed(rows, directory), window=window)
-    with np.errstate(over="ignore"):  # `Table.of` rejects infinite values
-        return Table.of(np.ascontiguousarray(rows, np.float32), directory)
+    return Table.of(rows, directory)
 
 
 def _read_window(tensors: Any, config: dict[str, Any], directory: Path) -> Window:
@@ -231,11 +230,10 @@ def read_static_embedding(directory: Path) -> np.ndarray:
                 f"StaticEmbedding. {other_loader(directory)}"
             )
         with safe_open(directory / WEIGHTS, framework="numpy") as tensors:
-            rows = tensors.get_tensor("embedding.weight")
+            rows: np.ndarray = tensors.get_tensor("embedding.weight")
+            return rows
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         if isinstance(error, ModelError):
             raise
         reason = in_a_line(error) if isinstance(error, SafetensorError) else error
         raise ModelError(f"Cannot load the model in {directory}: {reason}") from error
-    with np.errstate(over="ignore"):  # `Table.of` rejects infinite values
-        return np.ascontiguousarray(rows, np.float32)
