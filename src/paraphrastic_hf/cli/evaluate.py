@@ -110,7 +110,7 @@ def _epilog() -> str:
 def run(arguments: argparse.Namespace) -> int:
     check_model_name(arguments.model)
     asked, data_dir, own = chosen_tests(arguments)
-    from paraphrastic_hf.evaluation.own import evaluate_own
+    from paraphrastic_hf.evaluation.own import evaluate_pairs
     from paraphrastic_hf.evaluation.report import refuse_other_results
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
@@ -140,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
         skipped += len(results["skipped"])
         _report(results, arguments, known)
     if own is not None:
-        _report(evaluate_own(encoder, own, name=name), arguments, known)
+        _report(evaluate_pairs(encoder, own, name=name), arguments, known)
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
