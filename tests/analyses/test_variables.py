@@ -53,7 +53,7 @@ def test_outputs_are_compared_with_meaning_and_style() -> None:
 
 def test_samples_are_the_first_sentences() -> None:
     _, samples, lines = analyze(samples=3).tables
-    assert [row[:2] for row in samples.rows] == [[TEXTS[2 * i], TEXTS[2 * i + 5]] for i in range(3)]
+    assert [row[:2] for row in samples.rows] == [(TEXTS[2 * i], TEXTS[2 * i + 5]) for i in range(3)]
     assert lines.rows[4] == ["4/4", TEXTS[5]]
     assert len(lines.rows) == 15
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Table
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.similarity import cosines
@@ -60,35 +60,22 @@ def errors(
     found = judged(one, other, datasets)
     if not found:
         raise DataError("The data has no scored pairs. Give a folder with STS data")
-    kinds = {
-        f"{names[0]} is closer to the human score": found[:count],
-        f"{names[1]} is closer to the human score": found[: -count - 1 : -1],
-    }
-    columns = ["dataset", "one sentence", "the other", "gold", *names]
     leads = [pair.lead for pair in found]
-    summary: list[Cell] = [
-        len(found),
-        *(
-            float(np.mean([abs(getattr(p, side) - p.gold) for p in found]))
-            for side in ("one", "other")
-        ),
-        100 * float(np.mean([lead > 0 for lead in leads])),
+    share = 100 * float(np.mean([lead > 0 for lead in leads]))
+    means = [
+        float(np.mean([abs(getattr(pair, side) - pair.gold) for pair in found]))
+        for side in ("one", "other")
     ]
+    columns = ["pairs", *names, f"{names[0]} is closer, %"]
+    tables = [Table("all", "Mean error, 0 to 5", columns, [[len(found), *means, share]])]
+    columns = ["dataset", "one sentence", "the other", "gold", *names]
+    for number, pairs in enumerate((found[:count], found[: -count - 1 : -1])):
+        title = f"{names[number]} is closer to the human score"
+        tables.append(Table(f"kind-{number + 1}", title, columns, pairs))
     return Analysis(
         "errors",
         f"Errors of {names[0]} and {names[1]}",
-        [
-            Table(
-                "all",
-                "Mean error, 0 to 5",
-                ["pairs", *names, f"{names[0]} is closer, %"],
-                [summary],
-            ),
-            *(
-                Table(f"kind-{number}", title, columns, [list(pair) for pair in pairs])
-                for number, (title, pairs) in enumerate(kinds.items(), 1)
-            ),
-        ],
+        tables,
         _figure(leads, names),
         [
             "Cosines from -1 to 1 are scaled to scores from 0 to 5. The paper does not state its "

@@ -96,21 +96,16 @@ def variables(
             ["written from", "compared with", "cosine", "length r", "same end"],
             near,
         ),
-        Table(
-            "samples",
-            "The first samples",
-            ["meaning of", "style of", "written"],
-            [list(each) for each in shown],
-        ),
+        Table("samples", "The first samples", ["meaning of", "style of", "written"], shown),
         Table("lines", "From one sentence to another", ["position", "written"], lines),
     ]
-    if probes is not None:
+    if probes:
         tables.insert(0, _probe_table(probes))
     return Analysis(
         "variables",
         f"Content of the variables of {name}",
         tables,
-        _figure(probes, near),
+        _figure(tables[0] if probes else None, near),
         [
             f"Sources are every second of {len(texts):,} sentences. The style of each is the "
             f"sentence {SHIFT} places on. There are {len(sources):,} pairs; the first are shown.",
@@ -145,12 +140,12 @@ def _probe_table(probes: Probes) -> Table:
     return Table("probes", "Accuracy of the probes x 100", ["variable", *tasks], rows)
 
 
-def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
+def _figure(probes: Table | None, near: Sequence[Sequence[Cell]]) -> Figure:
     """Draw a heat map of probing accuracies minus each task's mean.
 
     Without probes, draw bars of the similarity of the outputs.
     """
-    if not probes:
+    if probes is None:
         figure = new_figure(9, 3)
         axes = figure.subplots()
         for number, row in enumerate(near):
@@ -161,13 +156,11 @@ def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
         axes.set_xticks(np.arange(3) + 0.25, ["cosine", "length r", "same end"])
         style(axes, grid="y")
         return figure
-    names = list(probes)
-    tasks = list(dict.fromkeys(task for scores in probes.values() for task in scores))
-    scores = np.array([[probes[name].get(task, np.nan) for task in tasks] for name in names])
-    relative = scores - np.nanmean(scores, 0)
+    names, tasks = [str(row[0]) for row in probes.rows], probes.columns[1:]
+    scores = np.array([row[1:] for row in probes.rows], float)  # None is NaN
     figure = new_figure(1.5 + 0.75 * len(tasks), 1.2 + 0.45 * len(names))
     labels = ["meaning" if name == SEMANTIC else name for name in names]
     texts = [["" if np.isnan(score) else f"{score:.1f}" for score in row] for row in scores]
-    label = "points above the mean"
-    heat_map(figure.subplots(), relative, labels, tasks, label, texts)
+    relative = scores - np.nanmean(scores, 0)
+    heat_map(figure.subplots(), relative, labels, tasks, "points above the mean", texts)
     return figure

@@ -104,7 +104,7 @@ def _suites() -> str:
 @holds_output("evaluating")
 def run(arguments: argparse.Namespace) -> int:
     asked, data_dir, own = chosen_tests(arguments)
-    from paraphrastic_hf.evaluation.own import evaluate_own
+    from paraphrastic_hf.evaluation.own import evaluate_pairs
     from paraphrastic_hf.evaluation.report import refuse_other_results
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         skipped += len(results["skipped"])
         _report(results, arguments, known)
     if own is not None:
-        _report(evaluate_own(encoder, own, name=name), arguments, known)
+        _report(evaluate_pairs(encoder, own, name=name), arguments, known)
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0

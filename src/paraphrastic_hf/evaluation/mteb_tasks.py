@@ -9,7 +9,7 @@ can differ from `paraphrastic evaluate` on the same files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from paraphrastic_hf.evaluation.suites.pairs import corpus_rows
 from paraphrastic_hf.extras import require
 
 # name of a task -> corpus, and its configurations by mteb's names of the subsets
-TASKS: dict[str, tuple[str, dict[str, str | None]]] = {
+TASKS: dict[str, tuple[str, Mapping[str, str | None]]] = {
     **{f"STS{year}": ("sts", {"default": f"sts{year}"}) for year in range(12, 17)},
     "STS17": (
         "sts17",
@@ -110,7 +110,7 @@ def _columns(rows: list[dict[str, Any]], config: str | None) -> Any:
     import datasets
 
     if "eng" in rows[0]:
-        rows = [{"sentence1": row[config], "sentence2": row["eng"]} for row in rows]
+        rows = [{"sentence1": row[str(config)], "sentence2": row["eng"]} for row in rows]
     if "label" in rows[0] and "score" not in rows[0]:  # neutral pairs are left out
         rows = [{**row, "labels": int(row["label"] == 0)} for row in rows if row["label"] != 1]
     names = [key for key in ("sentence1", "sentence2", "score", "labels") if key in rows[0]]

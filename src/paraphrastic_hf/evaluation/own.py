@@ -52,7 +52,7 @@ class OwnPairs(ScoredPairs):
 
 def evaluate_pairs(
     encoder: Any,
-    pairs: str | Path | Iterable[Any],
+    pairs: str | Path | Iterable[Any] | OwnPairs,
     *,
     columns: Sequence[str] | None = None,
     name: str | None = None,
@@ -91,16 +91,8 @@ def evaluate_pairs(
         >>> evaluate_pairs(encoder, rows)["headline"]
         {'average precision': 100.0, 'accuracy': 100.0}
     """
-    own = read_own_pairs(pairs, columns)
-    return evaluate_own(encoder, own, name=name, samples=samples, seed=seed)
-
-
-def evaluate_own(
-    encoder: Any, pairs: OwnPairs, *, name: str | None = None, samples: int = 1000, seed: int = 1
-) -> Results:
-    """Score an encoder on pairs that `read_own_pairs` has read."""
-    suite = _suite(pairs, samples, seed)
-    return run_suite(encoder, pairs.name, suite, Path(pairs.name), name=name)
+    own = pairs if isinstance(pairs, OwnPairs) else read_own_pairs(pairs, columns)
+    return run_suite(encoder, own.name, _suite(own, samples, seed), Path(own.name), name=name)
 
 
 def read_own_pairs(

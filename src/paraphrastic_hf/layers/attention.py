@@ -103,17 +103,14 @@ class Attention(nn.Module):
         if cache is not None:
             keys, values = cache.update(keys, values, layer)
         seq, known = queries.shape[2], keys.shape[2]
-        if is_causal and (mask is not None or known > seq):
-            if seq > 1 or mask is not None:
-                causal = _causal(seq, known, states.device)
-                if mask is None:
-                    mask = causal
-                else:
-                    mask = causal & (mask[:, None] if mask.ndim == 2 else mask).bool()
-            is_causal = False
-        if mask is not None:
-            mask = mask[:, None, None] if mask.ndim == 2 else mask[:, None]  # (batch, 1, *, keys)
-        gathered = attend(queries, keys, values, mask=mask, is_causal=is_causal and seq > 1)
+        if mask is not None and mask.ndim == 2:
+            mask = mask[:, None]  # (batch, 1, keys)
+        if is_causal and (mask is not None or known > seq > 1):
+            causal = _causal(seq, known, states.device)
+            mask = causal if mask is None else causal & mask.bool()
+        is_causal = is_causal and mask is None and known == seq > 1
+        mask = None if mask is None else mask[:, None]  # of all heads
+        gathered = attend(queries, keys, values, mask=mask, is_causal=is_causal)
         return self.output(gathered.transpose(1, 2).flatten(2))
 
     def _split(self, states: Tensor) -> Tensor:

@@ -53,13 +53,6 @@ def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     transformers 5.24 calls the argument `cache`, earlier versions `past_key_values`. Caches of
     fixed size are not supported.
-
-    Example:
-        >>> @takes_cache
-        ... def forward(model, cache=None):
-        ...     return cache
-        >>> forward(None, past_key_values="what was read")
-        'what was read'
     """
 
     @wraps(forward)

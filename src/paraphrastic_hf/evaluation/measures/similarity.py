@@ -22,13 +22,14 @@ def score_suite(
 
     With `has_whole`, all pairs of a group are also scored as one dataset, named `WHOLE`.
     """
-    found = [
+    found: list[tuple[str, str, np.ndarray, Numbers]] = [
         (pairs.group, pairs.name, cosine, pairs.scores)
         for pairs, cosine in zip(suite, cosines(encode, suite), strict=True)
     ]
     for group in dict.fromkeys(pairs.group for pairs in suite) if has_whole else ():
         own = [(cosine, gold) for of, _, cosine, gold in found if of == group]
-        found.append((group, WHOLE, *map(np.concatenate, zip(*own, strict=True))))
+        cosine, gold = (np.concatenate(side) for side in zip(*own, strict=True))
+        found.append((group, WHOLE, cosine, gold))
     return [
         Row(
             group,
