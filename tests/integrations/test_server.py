@@ -203,6 +203,12 @@ def test_an_option_out_of_range_is_named(option: str) -> None:
         run(build_parser(["serve"]).parse_args(["serve", "tiny", option, "0"]))
 
 
+def test_a_port_in_use_is_named(url: str) -> None:
+    port = url.rpartition(":")[2]
+    with pytest.raises(DataError, match=port):
+        run(build_parser(["serve"]).parse_args(["serve", "tiny", "--port", port]))
+
+
 def test_many_clients_get_their_own_vectors(url: str) -> None:
     null = dict.fromkeys(("model", "dimensions", "encoding_format"))  # the defaults
 
