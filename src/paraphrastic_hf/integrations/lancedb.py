@@ -16,9 +16,11 @@ class ParaphrasticEmbeddings(TextEmbeddingFunction):
 
     Attributes:
         name: Model directory, packaged model or Hub repository.
+        max_retries: How often LanceDB repeats a failed call. Its default, 7, waits for minutes.
     """
 
     name: str = "english"
+    max_retries: int = 0
     _encoder: Any = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
