@@ -42,7 +42,7 @@ class Encode(Stage):
         path = self._files[rank]
         with (
             locked(self._output / f"task-{rank:05d}", doing="at work"),
-            array_writer(vectors_path(self._output, path)) as write,
+            array_writer(vectors_path(self._output, path), is_shared=False) as write,
         ):
             encoder = load_encoder(self._model, num_threads=1)
             count = 0

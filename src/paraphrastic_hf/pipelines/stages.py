@@ -234,7 +234,7 @@ class Hold(Stage):
     def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Iterator[None]:
         with (
             locked(self._output / "work" / f"task-{rank:05d}", doing="at work"),
-            array_writer(self.held.vectors(rank)) as write,
+            array_writer(self.held.vectors(rank), is_shared=False) as write,
             replacing(self.held.blocks(rank)) as partial,
             partial.open("wb") as file,
         ):

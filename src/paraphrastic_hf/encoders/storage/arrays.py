@@ -13,11 +13,16 @@ HEADER_BYTES = 128
 
 
 @contextmanager
-def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
+def array_writer(
+    path: Path, *, is_shared: bool = True
+) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
     """Open a writer of vectors to a `.npy` file, a float32 array (texts, dim) of unknown length.
 
     The file and its folder are created if missing. If the `with` block raises, an existing file
     stays unchanged.
+
+    Args:
+        is_shared: As in `replacing`. False if a lock keeps other processes from writing the file.
 
     Yields:
         A function that takes texts and their vectors, (n, dim). It appends the vectors and ignores
@@ -32,7 +37,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
     with naming(path):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target, is_shared=True) as partial, partial.open("wb") as file:
+        with replacing(target, is_shared=is_shared) as partial, partial.open("wb") as file:
             file.write(bytes(HEADER_BYTES))
             yield write
             file.seek(0)
