@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.output import check_dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,9 @@ class ColumnEncoder:
     dimension: int | None = None
     normalize_embeddings: bool = True
     num_threads: int = 1
+
+    def __post_init__(self) -> None:
+        check_dtype(self.dtype)
 
     @property
     def encoder(self) -> SentenceEncoder:
