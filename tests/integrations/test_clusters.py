@@ -40,6 +40,11 @@ def test_a_pickle_holds_no_model() -> None:
     assert pickle.loads(pickle.dumps(encode)).encoder is encode.encoder
 
 
+def test_an_unknown_dtype_is_named() -> None:
+    with pytest.raises(ValueError, match="float64"):
+        ColumnEncoder("tiny", "float64")
+
+
 def test_encoding_a_column_imports_no_torch() -> None:
     script = """if True:
         import sys, pyarrow
@@ -89,6 +94,8 @@ def test_spark(tmp_path: Path, dtype: str) -> None:
     sql = pytest.importorskip("pyspark.sql")
     from paraphrastic_hf.integrations.spark import embed
 
+    with pytest.raises(ValueError, match="float16"):
+        embed("tiny", dtype="float16")
     builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", False)
     try:
         spark = builder.config("spark.sql.warehouse.dir", str(tmp_path)).getOrCreate()

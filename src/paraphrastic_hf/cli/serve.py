@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import socket
 
 from paraphrastic_hf.cli.shared.options import MODEL
 from paraphrastic_hf.cli.shared.parser import Parser
@@ -38,6 +39,11 @@ def run(arguments: argparse.Namespace) -> None:
     config = uvicorn.Config(
         app, host=arguments.host, port=arguments.port, log_level="warning", access_log=False
     )
-    listener = config.bind_socket()  # exits with an error if the port is in use
-    print(f"http://{arguments.host}:{arguments.port} serves {arguments.model}", flush=True)
+    host, port = arguments.host, arguments.port
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise DataError(f"Cannot listen: {error.strerror}") from error
+    print(f"http://{host}:{port} serves {arguments.model}", flush=True)
     uvicorn.Server(config).run([listener])

@@ -17,8 +17,8 @@ import numpy as np
 from paraphrastic_hf.encoders.languages import languages_kept, languages_of
 from paraphrastic_hf.encoders.means import mean_rows
 from paraphrastic_hf.encoders.output import (
-    ARROW_TYPES,
     check_dimension,
+    check_dtype,
     leading,
     quantized,
     rounded,
@@ -378,8 +378,7 @@ class SentenceEncoder(HubMixin):
             >>> encoder.encode_arrow(pa.array(["A cat sleeps.", None]), dtype="int8").type
             FixedSizeListType(fixed_size_list<item: int8>[512])
         """
-        if dtype not in ARROW_TYPES:
-            raise ValueError(f"dtype must be one of {', '.join(ARROW_TYPES)}, got {dtype!r}")
+        check_dtype(dtype)
         vectors, is_null = self._embed_column(
             arrow_column(array),
             dtype=dtype,

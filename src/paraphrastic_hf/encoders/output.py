@@ -5,12 +5,20 @@ Options of `encode` and their order of application follow sentence-transformers.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from paraphrastic_hf.encoders.storage.packing import SCALE_BYTES, packed
 
 PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
 ARROW_TYPES = ("float32", "float16", "int8")
+
+
+def check_dtype(dtype: object, known: Collection[str] = ARROW_TYPES) -> None:
+    """Raise an error unless `dtype` is the name of a known type."""
+    if dtype not in known:
+        raise ValueError(f"dtype must be one of {', '.join(known)}, got {dtype!r}")
 
 
 def check_dimension(dimension: object, most: int, option: str = "dimension") -> None:

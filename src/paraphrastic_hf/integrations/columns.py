@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.output import check_dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,9 @@ class ColumnEncoder:
     dimension: int | None = None  # leading dimensions to keep (default: all)
     normalize_embeddings: bool = True
     num_threads: int = 1  # clusters start one process per core
+
+    def __post_init__(self) -> None:
+        check_dtype(self.dtype)
 
     @property
     def encoder(self) -> SentenceEncoder:

@@ -21,7 +21,7 @@ class Embed(PipelineStep):
 
     def __init__(self, model: str = "english", *, key: str = "vector", **options: Any) -> None:
         super().__init__()
-        self.encode, self.key = ColumnEncoder(model, **options), key
+        self.encode, self.key = ColumnEncoder(model, dtype="float32", **options), key
 
     def run(self, data: DocumentsPipeline, rank: int = 0, world_size: int = 1) -> DocumentsPipeline:
         for documents in batched(data, 1024):

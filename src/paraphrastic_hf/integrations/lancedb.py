@@ -12,9 +12,15 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 @register("paraphrastic")  # type: ignore[untyped-decorator]
 class ParaphrasticEmbeddings(TextEmbeddingFunction):
-    """Embedding function of a LanceDB table. `name` is the model."""
+    """Embedding function of a LanceDB table.
+
+    Attributes:
+        name: Model directory, packaged model or Hub repository.
+        max_retries: How often LanceDB repeats a failed call. Its default, 7, waits for minutes.
+    """
 
     name: str = "english"
+    max_retries: int = 0
     _encoder: Any = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql.functions import arrow_udf
 
+from paraphrastic_hf.encoders.output import check_dtype
 from paraphrastic_hf.integrations.columns import ColumnEncoder
 
 SPARK_TYPES = {"float32": "float", "int8": "tinyint"}  # Spark has no float16
@@ -20,6 +21,7 @@ def embed(model: str = "english", **options: Any) -> Callable[[Any], Column]:
     `options` are those of `ColumnEncoder`, without float16.
     """
     encode = ColumnEncoder(model, **options)
+    check_dtype(encode.dtype, SPARK_TYPES)
     kind = pa.list_(pa.type_for_alias(encode.dtype))
 
     @arrow_udf(f"array<{SPARK_TYPES[encode.dtype]}>")  # type: ignore[untyped-decorator]

@@ -40,7 +40,7 @@ class Encode(LastStage):
 
     def work(self, data: object, rank: int) -> None:
         path = self._files[rank]
-        with array_writer(vectors_path(self._output, path)) as write:
+        with array_writer(vectors_path(self._output, path), is_shared=False) as write:
             encoder = load_encoder(self._model, num_threads=1)
             count = 0
             for block in read_blocks(path):

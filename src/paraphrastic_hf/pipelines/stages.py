@@ -240,7 +240,7 @@ class Hold(LastStage):
 
     def work(self, data: Blocks, rank: int) -> None:
         with (
-            array_writer(self._held.vectors(rank)) as write,
+            array_writer(self._held.vectors(rank), is_shared=False) as write,
             replacing(self._held.blocks(rank)) as partial,
             partial.open("wb") as file,
         ):

@@ -13,9 +13,12 @@ HEADER_BYTES = 128
 
 
 @contextmanager
-def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
+def array_writer(
+    path: Path, *, is_shared: bool = True
+) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
     """Yield a function that appends vectors, (n, dim), to a `.npy` file of unknown length, and
-    ignores the texts. A failed block leaves an existing file unchanged.
+    ignores the texts. A failed block leaves an existing file unchanged. `is_shared` as in
+    `replacing`.
     """
     target, shape = output_file(path), (0, 0)
 
@@ -26,7 +29,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
     with naming(path):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target, is_shared=True) as partial, partial.open("wb") as file:
+        with replacing(target, is_shared=is_shared) as partial, partial.open("wb") as file:
             file.write(bytes(HEADER_BYTES))
             yield write
             file.seek(0)

@@ -23,6 +23,7 @@ from typing import Any
 
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.utils.logging import logger
+from tqdm import tqdm
 
 from paraphrastic_hf.errors import (
     BusyError,
@@ -179,6 +180,7 @@ class _Worker:
 def _work(executor: LocalExecutor, connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the executor handles it
     os.dup2(2, 1)  # libraries may print, but not to the command's output
+    tqdm.set_lock(threading.RLock())  # a worker is killed, which would leak tqdm's semaphore
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logger.disable("datatrove.executor.base")  # tracebacks go to the task's log
     Stage.listener = connection.send
