@@ -225,12 +225,6 @@ def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
     return not (recipe and is_longer(output, recipe)) and (output / "run.json").exists()
 
 
-def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Raise an error if `claim` would reject the folder."""
-    if not (output / ASIDE).exists() and not (overwrite and _is_ours(output)):
-        refuse_other_run(output, recipe)
-
-
 def finished_run(
     output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
 ) -> Progress:
