@@ -6,13 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
 from paraphrastic_hf import SentenceEncoder, evaluate_pairs
-from paraphrastic_hf.corpora.readers.sts_files import STS17_TRACKS
-from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import headline_table
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -67,44 +64,6 @@ def test_the_headline_is_printed_last_and_datasets_are_in_the_file(
     assert "MSRpar" in (output / "sts.md").read_text(encoding="utf-8")
     results = json.loads((output / "sts.json").read_text(encoding="utf-8"))
     assert printed.rstrip().endswith("\n".join(headline_table(results)))
-
-
-@pytest.mark.parametrize(
-    ("declared", "shown"),
-    [
-        ("[en]", {"en-en"}),
-        ("[es, en-US]", {"en-en", "es-es", "es-en", "es-en-wmt"}),
-        ("[multilingual]", set(STS17_TRACKS)),
-        (None, set(STS17_TRACKS)),
-        ("[fr]", set(STS17_TRACKS)),  # no track would remain
-    ],
-)
-def test_figures_in_languages_that_the_card_omits_are_not_printed(
-    declared: str | None, shown: set[str], tmp_path: Path, run: Run
-) -> None:
-    data, model, output = write_sts(tmp_path / "eval"), tmp_path / "model", tmp_path / "report"
-    SentenceEncoder.from_pretrained("tiny").save_pretrained(model)
-    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
-    config.pop("languages")
-    (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (model / "README.md").write_text(f"---\nlanguage: {declared}\n---\n" if declared else "")
-    command = ["evaluate", model, "--suite", "sts17", "--data", data, "--output", output]
-    (header,) = [line for line in run(*command).out.splitlines() if line.startswith("| system")]
-    assert set(header.strip("| ").split(" | ")[1:]) == shown
-    text = (output / "sts17.md").read_text(encoding="utf-8")
-    assert all(track in text for track in STS17_TRACKS)
-
-
-@pytest.mark.parametrize(
-    ("suite", "figures"),
-    [
-        ("xnli", {"en": {"en"}, "ar, es, tr": {"ar", "es", "tr"}}),
-        ("bucc", {"fr-en ratio": {"fr", "en"}}),
-        ("tatoeba", {"all languages": set()}),
-    ],
-)
-def test_main_figures_have_languages(suite: str, figures: dict[str, set[str]]) -> None:
-    assert {name: set(SUITES[suite].languages(name)) for name in figures} == figures
 
 
 def test_own_pairs_are_scored_by_the_type_of_their_third_column(tmp_path: Path, run: Run) -> None:

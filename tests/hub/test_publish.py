@@ -85,17 +85,6 @@ def test_a_dry_run_writes_the_files_without_network(
     assert str(out) in capsys.readouterr().err
 
 
-def test_a_dry_run_shares_no_file_with_the_model(models: Models, tmp_path: Path) -> None:
-    cases = {"model": (models("word"), OPEN), "space": (write_space(tmp_path / "space"), None)}
-    for kind, (folder, details) in cases.items():
-        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        out = tmp_path / f"out-{kind}"
-        publish(kind, folder, "me/mine", dry_run=out, details=details)
-        for path in (path for path in out.rglob("*") if path.is_file()):
-            path.write_bytes(b"overwritten")
-        assert all(path.read_bytes() == content for path, content in before.items())
-
-
 def test_one_process_at_a_time_writes_a_dry_run(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with locked(out), pytest.raises(BusyError):

@@ -91,12 +91,6 @@ def test_a_difference_of_order_alone_is_noted(space: SimpleNamespace) -> None:
     assert notes == [2, 1, 2]
 
 
-def test_a_difference_of_case_or_spaces_is_not_one_of_order(space: SimpleNamespace) -> None:
-    for other in ("A Cat Sleeps", "a cat  sleeps"):
-        page = space.answers.similarity("a cat sleeps", other, "english")
-        assert page.count('"note"') == 1
-
-
 def test_a_table_of_many_pairs_is_left_out(space: SimpleNamespace) -> None:
     assert space.drawing.pairs(["a"], ["b"], np.ones((1, 1)))
     assert not space.drawing.pairs(["a"] * 50, ["b"] * 50, np.ones((50, 50)))

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from tests.space.browser import SECONDS, chromium, firefox, missing, missing_firefox
 from tests.web.texts import texts
 
@@ -227,20 +226,3 @@ def test_the_page_fits_a_phone_and_works_by_keyboard(address: str) -> None:
             ):
                 break
         assert driver.execute_script("return document.querySelectorAll('.focused .on').length") > 1
-
-
-def test_the_engine_encodes_in_a_worker(each_browser: Any, checkout: str) -> None:
-    each_browser.get(f"{checkout}web/index.html")
-    cosine = each_browser.execute_async_script(
-        """const done = arguments[0];
-        const code = `import { Encoder } from "${location.origin}/web/paraphrastic.js";
-          const encoder = await Encoder.load("${location.origin}/src/paraphrastic_hf/assets/tiny/");
-          postMessage(encoder.similarity("A cat sleeps.", "The cat is asleep."));`;
-        const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-        const worker = new Worker(url, { type: "module" });
-        worker.onmessage = ({ data }) => done(data);
-        worker.onerror = ({ message }) => done(message);"""
-    )
-    encoder = SentenceEncoder.from_pretrained(packaged_folder("tiny"))
-    expected = encoder.similarity("A cat sleeps.", "The cat is asleep.").item()
-    np.testing.assert_allclose(cosine, expected, atol=2e-6)

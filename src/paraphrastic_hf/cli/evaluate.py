@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Collection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.lines import add_json_option, dump_json, holds_output
@@ -26,12 +24,11 @@ if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.own import OwnPairs
 
 EPILOG = """\
-The command prints the main scores of each suite. It leaves out languages that the model's card or
-recipe does not name. With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png,
-which have the scores of every dataset. Finished tasks are kept in DIR/tasks, so the same command
-resumes an interrupted evaluation. A kept task is reused if the model, the package version, the data
-files and the protocol are unchanged. Speed is always measured again. A task without data is skipped
-with a message, and the exit status is 3.
+The command prints the main scores of each suite. With --output DIR each suite writes SUITE.json,
+SUITE.md and SUITE.png, which have the scores of every dataset. Finished tasks are kept in
+DIR/tasks, so the same command resumes an interrupted evaluation. A kept task is reused if the
+model, the package version, the data files and the protocol are unchanged. Speed is always measured
+again. A task without data is skipped with a message, and the exit status is 3.
 
 --pairs FILE scores the model on pairs of your own (TSV, CSV, JSON Lines or parquet). The measures
 depend on the third column. Each has a 95 % bootstrap interval.
@@ -113,7 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
         written = [*suites, *([] if own is None else [own.name])]
         refuse_other_results(arguments.output, written, name)
     encoder = smaller(named_encoder(arguments), arguments, arguments.model)
-    known = _languages(encoder, arguments.model)
     skipped = 0
     for suite in suites:
         try:
@@ -132,43 +128,27 @@ def run(arguments: argparse.Namespace) -> int:
             skipped += 1
             continue
         skipped += len(results["skipped"])
-        _report(results, arguments, known)
+        _report(results, arguments)
     if own is not None:
-        _report(evaluate_pairs(encoder, own, name=name), arguments, known)
+        _report(evaluate_pairs(encoder, own, name=name), arguments)
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
 
 
-def _report(results: dict[str, Any], arguments: argparse.Namespace, known: Collection[str]) -> None:
+def _report(results: dict[str, Any], arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.evaluation.registry import SUITES
-    from paraphrastic_hf.evaluation.report import in_languages, summary, write_report
+    from paraphrastic_hf.evaluation.report import summary, write_report
 
     paths = write_report(results, arguments.output) if arguments.output else []
     if arguments.json:
         dump_json(results, sys.stdout, indent=None)
-        return
-    suite = SUITES.get(results["suite"])
-    if suite is None:  # own pairs, whose rows have the intervals
+    elif results["suite"] in SUITES:
+        place = f"in {paths[1]}, .json and .png" if paths else "pass --output DIR or --json"
+        scores = f"Scores of {counted(len(results['rows']), 'dataset')}: {place}."
+        print(summary(results, [scores]))
+    else:  # own pairs, whose rows have the intervals
         print(summary(results, [str(path) for path in paths], with_rows=True))
-        return
-    shown, left = in_languages(results, suite, known)
-    place = f"in {paths[1]}, .json and .png" if paths else "pass --output DIR or --json"
-    rest = [f"Scores of {counted(len(results['rows']), 'dataset')}: {place}."]
-    if left:
-        rest.append(
-            f"Left out: {counted(left, 'figure')} in languages other than {', '.join(known)}."
-        )
-    print(summary(shown, rest))
-
-
-def _languages(encoder: Any, model: str) -> list[str]:
-    """Return the language codes that a model declares, or none if unknown."""
-    from paraphrastic_hf.encoders.languages import languages_of
-
-    origin = getattr(encoder, "origin", None) or Path(model)
-    codes = [code.lower().partition("-")[0] for code in languages_of(origin, assume_english=False)]
-    return list(dict.fromkeys(codes)) if all(len(code) == 2 for code in codes) else []
 
 
 def _name(arguments: argparse.Namespace) -> str:

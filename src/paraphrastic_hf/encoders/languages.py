@@ -14,11 +14,11 @@ CONFIG, RECIPE = "config.json", "recipe.yaml"
 KEY = "languages"  # key in config.json
 
 
-def languages_of(directory: Path | None, *, assume_english: bool = True) -> list[str]:
+def languages_of(directory: Path | None) -> list[str]:
     """Return the distinct language codes of a model, in order, or an empty list if unknown.
 
     They come from the model card, else from `config.json`, else from the training recipe. A source
-    of a recipe that names no languages is English, or unknown unless `assume_english`.
+    of a recipe that names no languages is English.
     """
     if directory is None:
         return []
@@ -38,8 +38,6 @@ def languages_of(directory: Path | None, *, assume_english: bool = True) -> list
     for source in sources if isinstance(sources, list) else ():
         named = source.get("languages") if isinstance(source, dict) else []
         if not named and isinstance(source, dict) and source.get("path"):
-            if not assume_english:
-                return []
             found.append("en")  # default language of a source
         found += map(str, named) if isinstance(named, list) else []
     return list(dict.fromkeys(found))

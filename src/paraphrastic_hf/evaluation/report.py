@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from paraphrastic_hf.io.plots import COLORS, new_figure, png, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from paraphrastic_hf.evaluation.suite import Suite
 
 MARKERS = "sD^vPXdp"  # plot markers of published systems
 WIDEST = 110  # characters of a table header. A wider table is transposed.
@@ -82,21 +81,6 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
     lines = [_heading(results), "", *_notes(results)]
     lines += [*_dataset_table(results), ""] if with_rows else []
     return "\n".join([*lines, _took(results), *rest, "", *headline_table(results)]) + "\n"
-
-
-def in_languages(
-    results: dict[str, Any], suite: Suite, known: Collection[str]
-) -> tuple[dict[str, Any], int]:
-    """Remove the main figures for languages that are not `known`. Return the number removed too.
-
-    All figures stay if no language is known or no figure would remain.
-    """
-    headline = {k: v for k, v in results["headline"].items() if {*suite.languages(k)} <= {*known}}
-    if not known or not headline:
-        return results, 0
-    papers = {name: each for name, each in results["papers"].items() if each.keys() & headline}
-    left = len(results["headline"]) - len(headline)
-    return {**results, "headline": headline, "papers": papers}, left
 
 
 def _heading(results: dict[str, Any]) -> str:

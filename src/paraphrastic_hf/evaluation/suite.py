@@ -5,7 +5,7 @@ Each suite has its own file in `suites/` and a line in `evaluation/registry.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,6 @@ class Suite:
         notes: Scope and method, shown in the report.
         is_kept: Whether finished tasks may be cached. False for measured times.
         hub_task: Hub task under which the figures are published, or None to publish nothing.
-        languages: Function from the name of a main figure to its language codes. Figures without
-            codes are shown for every model.
     """
 
     summary: str
@@ -60,7 +58,6 @@ class Suite:
     notes: tuple[str, ...] = ()
     is_kept: bool = True
     hub_task: str | None = SIMILARITY
-    languages: Callable[[str], Collection[str]] = lambda figure: ()
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:

@@ -57,9 +57,7 @@ def check_roles(writes: str, generator: str | None) -> None:
         )
 
 
-def check_templates(
-    templates: Sequence[str], reads: str, *, has_generator: bool, has_parses: bool = True
-) -> None:
+def check_templates(templates: Sequence[str], reads: str, *, has_generator: bool) -> None:
     """Raise an error if templates do not fit a model. `reads` is the model's second input."""
     if reads == NONE and templates:
         raise DataError(
@@ -77,10 +75,6 @@ def check_templates(
             raise DataError(
                 f"This model takes full parses, got the template {text.strip()!r}. Pass a parse "
                 "generator to expand the template (--generator MODEL or generator=)"
-            )
-        if not has_parses:
-            raise DataError(
-                "The parse generator requires the parse of each sentence. Pass a parser or trees"
             )
 
 

@@ -93,5 +93,4 @@ XNLI = Suite(
         "Languages without files in the data folder are omitted.",
     ),
     hub_task=CLASSIFICATION,
-    languages=lambda figure: figure.split(", "),
 )

@@ -26,9 +26,7 @@ from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.encoder.settings import TokenizerArguments
 from paraphrastic_hf.training.engine.paths import (
     dataset_folder,
-    named_weights,
     open_dataset,
-    resolve_model,
     resolve_path,
 )
 from paraphrastic_hf.training.engine.recipe import (
@@ -69,25 +67,6 @@ def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
                     raise DataError(f"{path} contains no text")
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
-
-
-def check_text(recipe: Any, data_root: str | Path | None) -> None:
-    """Raise an error if a text or model of a recipe does not exist, without importing torch."""
-    if data_root is not None and not Path(data_root).is_dir():
-        raise DataError(f"{data_root} is not a folder. Set the data folder with --data.")
-    for _, name in named_weights(recipe, models_only=True):
-        resolve_model(name, data_root)
-    development = getattr(recipe.run, "development", None)
-    if names_file(development):
-        resolve_path(development, data_root)
-    if hasattr(recipe, "task"):
-        chosen = recipe.task.dataset
-        folder = dataset_folder(chosen, data_root)
-        builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
-        return
-    if not recipe.data.sources:
-        raise DataError(NOTHING)
-    check_sources(recipe.data, data_root)
 
 
 def check_datasets(datasets: Iterable[Any]) -> None:
