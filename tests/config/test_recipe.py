@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from paraphrastic_hf.config.recipe import (
     parse_overrides,
     read_mapping,
     set_key,
-    to_mapping,
     to_yaml,
 )
 from paraphrastic_hf.errors import RecipeError
@@ -254,5 +253,5 @@ breads = st.builds(
 @settings(max_examples=50)  # PyYAML is slow
 @given(breads)
 def test_a_written_recipe_can_be_read(bread: Bread) -> None:
-    assert build(Bread, to_mapping(bread)) == bread
+    assert build(Bread, asdict(bread)) == bread
     assert build(Bread, yaml.safe_load(to_yaml(bread))) == bread

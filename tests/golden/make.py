@@ -13,14 +13,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf import SentenceEncoder, SimileScorer, mine
-from paraphrastic_hf.config.recipe import to_mapping
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.texts import SENTENCES
@@ -76,7 +75,7 @@ def training() -> list[float]:
 
 def recipe() -> dict[str, Any]:
     """Every key of a recipe, including defaults."""
-    return to_mapping(load_recipe(RECIPES / "simple-and-effective-2019" / "sp.yaml"))
+    return asdict(load_recipe(RECIPES / "simple-and-effective-2019" / "sp.yaml"))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 import yaml
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.config.recipe import to_mapping
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.translate import Translator
@@ -46,7 +46,7 @@ def test_every_recipe_loads_and_survives_a_round_trip(path: Path, tmp_path: Path
     elif isinstance(recipe, ContrastiveRecipe):
         check_encoders(recipe)
     again = tmp_path / "again.yaml"
-    again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
+    again.write_text(yaml.safe_dump(asdict(recipe)), encoding="utf-8")
     assert load(again) == recipe
 
 

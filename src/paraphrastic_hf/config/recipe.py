@@ -302,13 +302,9 @@ def imported(name: str, key: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def to_mapping(arguments: Any) -> dict[str, Any]:
-    """Convert a dataclass to a plain YAML mapping, the inverse of `build`."""
-    return dataclasses.asdict(arguments)
-
-
 def to_yaml(arguments: Any) -> str:
-    return yaml.safe_dump(to_mapping(arguments), sort_keys=False, allow_unicode=True)
+    """Convert a dataclass to YAML, from which `build` restores it."""
+    return yaml.safe_dump(dataclasses.asdict(arguments), sort_keys=False, allow_unicode=True)
 
 
 def to_record(arguments: Any) -> bytes:

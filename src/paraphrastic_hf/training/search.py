@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.config.recipe import build, set_key, to_mapping, to_yaml
+from paraphrastic_hf.config.recipe import build, set_key, to_yaml
 from paraphrastic_hf.errors import (
     BusyError,
     CheckpointError,
@@ -136,7 +136,7 @@ def tune(
 
 def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:
     """Return a copy of a recipe with changed keys. Raise an error if they are invalid."""
-    mapping = to_mapping(recipe)
+    mapping = asdict(recipe)
     for key, value in settings.items():
         set_key(ContrastiveRecipe, mapping, key, value)
     changed = build(ContrastiveRecipe, mapping)
@@ -356,10 +356,10 @@ def _rereadable(item: Any) -> Any:
 
 def _corpus_name(recipe: ContrastiveRecipe) -> str:
     """Return a hash of the settings that determine the tokenizer and the tokenized pairs."""
-    tokenizers = [to_mapping(encoder.tokenizer) for encoder in recipe.encoders]
+    tokenizers = [asdict(encoder.tokenizer) for encoder in recipe.encoders]
     return _digest(
         [
-            to_mapping(recipe)["data"],
+            asdict(recipe)["data"],
             recipe.start or tokenizers,
             recipe.training.exclude,
             recipe.seed,

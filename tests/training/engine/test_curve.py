@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from paraphrastic_hf.config.recipe import to_mapping
 from paraphrastic_hf.training.engine.curve import Curve, read_curves, titles_of, write_curve
 from paraphrastic_hf.training.engine.score_units import NATS, scored_on
 from paraphrastic_hf.training.kinds import load_recipe
@@ -48,7 +48,7 @@ def test_every_logged_value_except_times_is_a_curve(tmp_path: Path) -> None:
 
 def test_titles_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
     def titles(*options: str) -> dict[str, str]:
-        return titles_of(to_mapping(recipe_of(tmp_path, SMALL, *options)))
+        return titles_of(asdict(recipe_of(tmp_path, SMALL, *options)))
 
     hard = titles("--development", "clean")
     assert "harder" in hard["loss"]
@@ -71,7 +71,7 @@ def test_titles_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_pat
 )
 def test_the_task_determines_the_unit_of_a_score(name: str, unit: str) -> None:
     for options in ([], ["--development", "mine.tsv"]):
-        assert unit in scored_on(to_mapping(load_recipe(name, options)))[1]
+        assert unit in scored_on(asdict(load_recipe(name, options)))[1]
 
 
 def size_of(folder: Path) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from paraphrastic_hf.corpora.folder import evaluation_files
 from paraphrastic_hf.corpora.load import DATA_ROOT_VARIABLE
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.evaluation.measures.judged import Ranked, Resampled
 from paraphrastic_hf.evaluation.measures.similarity import Encode, cosines
 from paraphrastic_hf.evaluation.own import OwnPairs, judge, read_own_pairs
@@ -47,14 +47,7 @@ def read_development(name: str, data_root: str | Path | None) -> Sequence[Scored
             f"run.development {name} requires the data folder. Set the folder with --data or "
             f"{DATA_ROOT_VARIABLE}, or train without a development set: --run.development none"
         )
-    try:
-        return _read(name, evaluation_files(root))
-    except DataError as error:
-        fix = "To train without a development set, use --run.development none."
-        raise type(error)(f"{str(error).removesuffix('.')}. {fix}") from error
-
-
-def _read(name: str, folder: Path) -> list[ScoredPairs]:
+    folder = evaluation_files(root)
     if name == "ws353-tuning":
         rows = {part: corpus_rows(folder, "wordsim", part) for part in WORD_PARTS}
         return [scored_pairs(part, "words", rows[part]) for part in WORD_PARTS]

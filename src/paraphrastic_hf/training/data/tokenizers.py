@@ -17,6 +17,7 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.encoder.settings import EncoderArguments, TokenizerArguments
 from paraphrastic_hf.training.encoder.start import load_start
+from paraphrastic_hf.training.engine.recipe import must_be
 
 logger = logging.getLogger(__name__)
 TOKENIZERS: dict[str, Any] = {
@@ -83,13 +84,8 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
     if tokenizer is inner and arguments.marks != "none":
         tokenizer = MarkedTokenizer(inner, arguments.marks)
     marks = tokenizer.marks if isinstance(tokenizer, MarkedTokenizer) else "none"
-    has = {"kind": kind, "lowercase": inner.lowercase, "marks": marks}
-    for key, value in has.items():
-        asked = getattr(arguments, key)
-        if asked != value:
-            value, asked = (str(each).lower() for each in (value, asked))
-            raise RecipeError(
-                f"tokenizer.from_model: the tokenizer of {name} has {key} {value}, but the recipe "
-                f"has {asked}. Set tokenizer.{key} to {value}, or use another model."
-            )
+    for key, value in {"kind": kind, "lowercase": inner.lowercase, "marks": marks}.items():
+        if getattr(arguments, key) != value:
+            where = f"tokenizer.{key} with tokenizer.from_model {name}"
+            raise must_be(where, getattr(arguments, key), str(value).lower())
     return tokenizer

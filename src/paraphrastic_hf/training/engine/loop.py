@@ -219,7 +219,8 @@ class TrainingLoop:
                             seconds=at.seconds + time.perf_counter() - started,
                             lr=self._rate(total_steps),
                         )
-                        self._show(bar, log)
+                        dev = {} if at.best_score is None else {"dev": f"{at.best_score:.2f}"}
+                        bar.set_postfix({"loss": f"{log.mean_loss:.3f}", **dev})
                     if self._is_over():
                         break
                 at.seconds += time.perf_counter() - started
@@ -243,11 +244,6 @@ class TrainingLoop:
         if self._annealing is not None and self._annealing.is_over:
             return True
         return at.epoch >= self.training.epochs or (most is not None and at.step >= most)
-
-    def _show(self, bar: Any, log: TrainingLog) -> None:
-        best = self.progress.best_score
-        dev = {} if best is None else {"dev": f"{best:.2f}"}
-        bar.set_postfix({"loss": f"{log.mean_loss:.3f}", **dev})
 
     @property
     def _is_distributed(self) -> bool:

@@ -152,7 +152,8 @@ class RowAdam(torch.optim.Optimizer):
                 state["last_step"].fill_(int(state["step"]))
 
     def _update_rows(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
-        state, (rows, values) = self._moments(parameter), rows_and_values(grad)
+        state, grad = self._moments(parameter), _coalesced(grad)
+        rows, values = grad.indices()[0], grad.values()
         if "last_step" not in state:  # the first row-sparse gradient
             last_step = int(state["step"]) or NEVER
             state["last_step"] = torch.full(
@@ -271,12 +272,6 @@ def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[A
     ):
         return None
     return [each.contiguous().numpy() for each in (*tables, state["last_step"], *others)]
-
-
-def rows_and_values(grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the row indices and values of a row-sparse gradient."""
-    grad = _coalesced(grad)
-    return grad.indices()[0], grad.values()
 
 
 def _coalesced(grad: Tensor) -> Tensor:
