@@ -52,7 +52,9 @@ class BGTConfig(LatentConfig):
 
     def validate_tasks(self) -> None:
         if len(self.languages) != 2:
-            raise ValueError(f"languages must be two, got {list(self.languages)}")
+            raise ValueError(
+                f"languages must be two, got {', '.join(self.languages)}. Use an MGT for more"
+            )
         for language in self.languages:  # keys of an nn.ModuleDict
             if "." in language or hasattr(nn.ModuleDict, language):
                 raise ValueError(

@@ -428,8 +428,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
         only = () if side.candidates is None else (side.candidates.ids,)
         padding = side.padding
-        logits: Tensor = self.scorer_of(task)(padding.flat(states), latent, padding.text, *only)
-        return logits
+        return self.scorer_of(task)(padding.flat(states), latent, padding.text, *only)
 
     def shifted(self, ids: Tensor, task: str) -> Tensor:
         """Return the decoder inputs, (batch, seq): the start token, then all ids but the last."""

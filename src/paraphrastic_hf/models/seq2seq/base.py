@@ -67,16 +67,13 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
     accepts_loss_kwargs = False  # so that transformers' Trainer divides by accumulation steps
 
     def get_input_embeddings(self) -> nn.Embedding:
-        table: nn.Embedding = self.encoder.table
-        return table
+        return self.encoder.table
 
     def get_output_embeddings(self) -> nn.Linear:
-        output: nn.Linear = self.output
-        return output
+        return self.output
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
-        encoder: nn.Module = self.encoder
-        return encoder
+        return self.encoder
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
         """Return the decoder inputs for labels, (batch, seq)."""

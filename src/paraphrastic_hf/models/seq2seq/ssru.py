@@ -173,8 +173,7 @@ class SsruBlock(nn.Module):
         return self._add(states, self.narrow(wide), 2), cell
 
     def _add(self, states: Tensor, branch: Tensor, norm: int) -> Tensor:
-        summed: Tensor = self.norms[norm](states + dropout(branch, self.dropout, self.training))
-        return summed
+        return self.norms[norm](states + dropout(branch, self.dropout, self.training))
 
 
 class SsruModel(Seq2SeqModel):

@@ -73,8 +73,7 @@ class Generative:
             self.start = LatentGenerator.from_pretrained(place, device="cpu")
             _check_start(self.start.model, recipe, given)
             return
-        _check_number(recipe.model.kind, given)
-        if len(given) >= 2:
+        if len(given) >= 2:  # check the settings before any text is read
             self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
 
     def prepare(self, work: Path) -> None:
@@ -88,7 +87,7 @@ class Generative:
             write_held_out(to_find, work)
         warn_of_languages(sources, recipe.seed)
         if self.start is None:
-            _check_number(recipe.model.kind, found)
+            self._config(sorted(found), recipe.tokenizer.vocab_size, 0)
             tokenizer = train_tokenizer(
                 recipe.tokenizer, sides_of(sources), recipe.seed, context.data_root
             )
@@ -213,9 +212,7 @@ class Generative:
             "vocab_size": vocab_size,
             "languages": languages,
             "hidden_size": given.hidden_size,
-            "state_size": given.state_size,
             "encoder_kind": given.encoder,
-            "encoder_layers": 5 if given.encoder_layers is None else given.encoder_layers,
             "decoder_kind": given.decoder,
             "decoder_layers": given.decoder_layers,
             "dropout": given.dropout,
@@ -227,13 +224,14 @@ class Generative:
             "decoder_start_token_id": end,
             "use_cache": given.decoder == "transformer",
         }
-        for key, value in (
-            ("num_attention_heads", given.heads),
-            ("intermediate_size", given.feed_forward),
-            ("latent_at", given.latent_at),
-        ):
-            if value is not None:  # else the default of the model
-                settings[key] = value
+        optional = {  # None means the default of the model
+            "state_size": given.state_size,
+            "encoder_layers": given.encoder_layers,
+            "num_attention_heads": given.heads,
+            "intermediate_size": given.feed_forward,
+            "latent_at": given.latent_at,
+        }
+        settings |= {key: value for key, value in optional.items() if value is not None}
         if given.kind == "mgt":
             settings["reconstructs"] = given.reconstructs is None
             settings["has_translation_scorer"] = given.translation_scorer
@@ -241,16 +239,7 @@ class Generative:
             for key in ("reconstructs", "translates"):
                 value = getattr(given, key)
                 settings[key] = languages if value is None else value
-        config: LatentConfig = with_config(MODELS[given.kind], **settings)[1]
-        return config
-
-
-def _check_number(kind: str, languages: set[str]) -> None:
-    if kind == "bgt" and len(languages) > 2:
-        raise RecipeError(
-            f"model.kind bgt requires two languages, got {', '.join(sorted(languages))}. Set "
-            "model.kind to mgt, or remove some of data.sources"
-        )
+        return with_config(MODELS[given.kind], **settings)[1]
 
 
 def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
