@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS
+from tests.corpora.made_files import put
 
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 FILES = {
@@ -92,15 +93,11 @@ ROWS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
 
 
 def write(root: Path, name: str, content: str | bytes) -> None:
-    """Write bytes, to keep line ends."""
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+    put(root, {name: content})
 
 
 def write_all(root: Path) -> Path:
-    for name, text in FILES.items():
-        write(root, name, text)
+    put(root, FILES)
     for year, names in STS_DATASETS.items():
         prefix = "STS2016" if year == "2016" else "STS"
         for name in names:

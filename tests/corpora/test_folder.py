@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from paraphrastic_hf.corpora.folder import DEPTH, Folder, corpus_folder, open_fo
 from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.download import Remote
+from tests.corpora.made_files import put_archive
 from tests.io.serving import serving
 
 
@@ -39,11 +39,9 @@ def put(path: Path, text: str = "text\n") -> Path:
 
 
 def zipped(path: Path, **members: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as packed:
-        for name, text in members.items():
-            packed.writestr(name.replace("__", "/") + ".txt", text)
-    return path
+    return put_archive(
+        path, {f"{name.replace('__', '/')}.txt": text for name, text in members.items()}
+    )
 
 
 def found(folder: Folder, *names: str) -> str:

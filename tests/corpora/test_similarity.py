@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import itertools
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +9,9 @@ import pytest
 from paraphrastic_hf.corpora.load import builder, load_dataset
 from paraphrastic_hf.corpora.readers.similarity import share_of
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
-from paraphrastic_hf.corpora.sources import SOURCES, read_records
+from paraphrastic_hf.corpora.sources import read_records
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.download import Remote
 from tests.corpora.layouts import FILES, ROWS, SICK_HEADER, write, write_all
-from tests.io.serving import serving
 
 
 def load(corpora: Path, name: str, config: str, split: str | None, **options: Any) -> Any:
@@ -53,28 +49,6 @@ def test_data_dir_may_be_a_folder_or_archive_of_a_year(corpora: Path) -> None:
     for given in ("sts14", "sts14/original", archive, packed.parent):
         rows = load_dataset("sts", "sts14", "test", data_dir=corpora / given, streaming=True)
         assert list(rows) == ROWS["sts", "sts14", "test"]
-
-
-def test_archives_are_downloaded_without_data_dir(
-    corpora: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
-    monkeypatch.setenv("no_proxy", "*")
-    cache = str(corpora.parent / "rows")
-    with serving() as server:
-        remotes = []
-        for remote in SOURCES["sts"].files:
-            year, kind = remote.path[5:7], remote.path[11:].removesuffix(".zip")
-            folder = corpora / f"sts{year}" / ("train" if kind == "train" else "original")
-            archive = shutil.make_archive(str(corpora.parent / kind), "zip", folder)
-            server.serve(remote.path, Path(archive).read_bytes())
-            remotes.append(Remote(remote.path, server.url(remote.path)))
-        monkeypatch.setitem(SOURCES, "sts", replace(SOURCES["sts"], files=tuple(remotes)))
-        for split, streaming in itertools.product(("test", "train", "test"), (False, True)):
-            found = load_dataset("sts", "sts12", split, cache_dir=cache, streaming=streaming)
-            assert list(found) == ROWS["sts", "sts12", split]
-    asked = {path: len(file.requests) for path, file in server.files.items() if file.requests}
-    assert asked == {"/STS2012-en-test.zip": 1, "/STS2012-en-train.zip": 1}
 
 
 def test_all_splits_are_loaded_without_a_split(corpora: Path) -> None:

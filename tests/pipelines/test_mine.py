@@ -141,20 +141,25 @@ def test_invalid_input_is_reported_in_one_line(
     assert str(half) in refused(str(half), other, "--output", output)
 
 
+def one_file(folder: Path, text: str) -> tuple[Path, list[str], list[str]]:
+    """Encode a file. Return it, and the commands that encode it and mine it against itself."""
+    file, vectors = folder / "a.txt", str(folder / "vectors")
+    file.write_text(text, encoding="utf-8")
+    encode = ["corpus", "encode", "english", str(file), "--output", vectors]
+    assert main(encode) == 0
+    return file, encode, ["corpus", "mine", vectors, vectors, "--output", str(folder / "mined")]
+
+
 @pytest.mark.slow
 def test_changed_text_and_vectors_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
-    file.write_text("a cat\na dog\n", encoding="utf-8")
-    encode = ["corpus", "encode", "english", str(file), "--output", str(vectors)]
-    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
-    assert main(encode) == 0
+    file, encode, command = one_file(tmp_path, "a cat\na dog\n")
     assert main(command) == 0
     file.write_text("a dog\na cat\n", encoding="utf-8")
     assert main(command) == 2
     assert str(file) in capsys.readouterr().err
-    shutil.rmtree(vectors)
+    shutil.rmtree(tmp_path / "vectors")
     assert main(encode) == 0
     assert main(command) == 2
     assert "source and target" in capsys.readouterr().err
@@ -167,11 +172,8 @@ def test_changed_text_and_vectors_are_refused(
 def test_a_wrong_number_of_vectors_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
-    file.write_text("a cat\na dog\n", encoding="utf-8")
-    assert main(["corpus", "encode", "english", str(file), "--output", str(vectors)]) == 0
-    np.save(vectors / "a.npy", np.load(vectors / "a.npy")[:1])
-    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
+    file, _, command = one_file(tmp_path, "a cat\na dog\n")
+    np.save(tmp_path / "vectors" / "a.npy", np.load(tmp_path / "vectors" / "a.npy")[:1])
     assert main(command) == 2
     assert str(file) in capsys.readouterr().err
 
@@ -207,10 +209,7 @@ def _interrupted(*_: object) -> None:
 
 
 def test_sides_without_text_have_no_pairs(tmp_path: Path) -> None:
-    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
-    file.write_text(" \n\n", encoding="utf-8")
-    assert main(["corpus", "encode", "english", str(file), "--output", str(vectors)]) == 0
-    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
+    _, _, command = one_file(tmp_path, " \n\n")
     assert main(command) == 0
     table = pq.read_table(tmp_path / "mined" / "pairs.parquet")
     assert table.num_rows == 0

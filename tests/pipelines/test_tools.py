@@ -307,7 +307,7 @@ def test_answers_are_collected_by_bin(tmp_path: Path) -> None:
     ben = tmp_path / "ben.tsv"
     ben.write_text("row\tfluency\tparaphrase\n2\t2\t2\n", encoding="utf-8")
     found, agreement_of_two = read_answers(folder, [ann, ben])
-    assert [each.name for each in found] == [str(each) for each in bins]
+    assert list(map(str, found)) == list(map(str, bins))
     total = np.sum([each.ratings["paraphrase"] for each in found], axis=0)
     assert total.tolist() == [5, 1, 5]
     assert np.sum([each.ratings["fluency"] for each in found], axis=0).tolist() == [0, 10, 0]

@@ -1,7 +1,11 @@
+import sys
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from paraphrastic_hf.text.overlap import ngram_overlap, word_ngrams
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.text.overlap import lemmatize, ngram_overlap, word_ngrams
 
 # Few words, so that the texts share trigrams.
 WORDS = st.sampled_from(["a", "b", "A", "été", "it's", "7", ",", "。", "猫_1"])
@@ -46,3 +50,15 @@ def test_overlap_equals_the_slow_loop(first: str, second: str, n: int) -> None:
     found = ngram_overlap(first, second, n)
     assert found == slow_overlap(first, second, n) == ngram_overlap(second, first, n)
     assert 0 <= found <= 1
+
+
+def test_words_are_lemmatized() -> None:
+    pytest.importorskip("simplemma", reason="pip install 'paraphrastic-hf[lemmas]'")
+    found = lemmatize(["cats", "went", "two dogs", "", "qwrtz"])
+    assert found == ["cat", "go", "two dog", "", "qwrtz"]
+
+
+def test_a_missing_simplemma_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    with pytest.raises(RecipeError):
+        lemmatize(["cats"])

@@ -13,7 +13,8 @@ from datasets.iterable_dataset import ExamplesIterable
 
 import paraphrastic_hf
 from paraphrastic_hf.corpora.folder import Folder, fingerprint, open_folder
-from paraphrastic_hf.corpora.layouts import Row, find_file
+from paraphrastic_hf.corpora.layouts import Row as Row
+from paraphrastic_hf.corpora.layouts import find_file
 from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError
 

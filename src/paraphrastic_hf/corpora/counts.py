@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -49,11 +50,9 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
 
 def markdown(counts: Iterable[RowCount]) -> str:
     """Return a Markdown table, one line per corpus, with the splits whose counts differ."""
-    by_corpus: dict[str, list[RowCount]] = {}
-    for count in counts:
-        by_corpus.setdefault(count.corpus, []).append(count)
     table = []
-    for corpus, rows in by_corpus.items():
+    for corpus, found in groupby(counts, key=lambda count: count.corpus):
+        rows = list(found)
         equal = all(row.read == row.published for row in rows)
         why = "equal" if equal else _differences(rows)
         notes = SOURCES[corpus].notes

@@ -24,6 +24,10 @@ COLUMNS = {
     "corpus": "name of the source corpus",
     "license": "license of the text",
 }
+STEP_OF = {  # steps that write optional columns
+    **dict.fromkeys(("translation_score", "source"), TRANSLATE),
+    **{name: name for name in ("paraphrase_score", "overlap")},
+}
 TEMPLATE = Path(__file__).with_name("card.md.template")
 
 
@@ -49,23 +53,14 @@ def corpus_card(
             {
                 "config_name": name,
                 "data_files": [{"split": "train", "path": f"{folder}/*.parquet"}],
-                **more,
+                **({"default": True} if name == "default" else {}),
             }
-            for name, folder, more in (
-                ("default", "data", {"default": True}),
-                ("rejects", "rejects", {}),
-            )
+            for name, folder in (("default", "data"), ("rejects", "rejects"))
             if name == "default" or any(step["rejected"] for step in steps)
         ],
     )
     names = [str(step["step"]) for step in steps]
-    is_there = {
-        "translation_score": TRANSLATE in names,
-        "paraphrase_score": "paraphrase_score" in names,
-        "overlap": "overlap" in names,
-        "source": TRANSLATE in names,
-    }
-    columns = [[code(n), text] for n, text in COLUMNS.items() if is_there.get(n, True)]
+    columns = [[code(n), text] for n, text in COLUMNS.items() if STEP_OF.get(n, "read") in names]
     table = [
         [s["step"], f"{s['kept']:,}", f"{s['rejected']:,}", f"{s['seconds']:,.1f}"] for s in steps
     ]

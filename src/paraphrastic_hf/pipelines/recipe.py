@@ -202,19 +202,15 @@ class CorpusRecipe:
         if sum(TRANSLATE in each for each in self.steps) >= 2:
             raise must_be("steps", self.steps, "a list with `translate` at most once")
         if self.is_bitext and engine.model is None:
-            raise must_be(
-                "engine.model", engine.model, "a model, the languages of apertium, or a command"
-            )
+            wanted = "a model, the languages of apertium, or a command"
+            raise must_be("engine.model", engine.model, wanted)
         if engine.kind == "command" and not split_command(engine.model or ""):
             raise must_be("engine.model", engine.model, "a program and arguments, quotes closed")
         if engine.kind in PROGRAMS and engine.outputs != 1:
             raise must_be("engine.outputs", engine.outputs, f"1 for engine.kind {engine.kind}")
         if not engine.sample and engine.outputs > engine.beams:
-            raise must_be(
-                "engine.outputs",
-                engine.outputs,
-                f"at most engine.beams, {engine.beams}, without sampling",
-            )
+            wanted = f"at most engine.beams, {engine.beams}, without sampling"
+            raise must_be("engine.outputs", engine.outputs, wanted)
         if make.executor == "slurm" and make.partition is None:
             raise must_be("make.partition", make.partition, "given with make.executor slurm")
         for source in self.data.sources:
@@ -261,21 +257,13 @@ class CorpusRecipe:
     def _check_source(self, source: BitextArguments) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference
         check_place(source, source.title)
-        if len(languages) != 2:
-            raise must_be(f"data.sources: languages of {source.title}", languages, "two names")
-        if reference not in languages:
-            raise must_be(
-                f"data.sources: languages of {source.title}",
-                languages,
-                f"two languages, one of them data.reference ({reference})",
-            )
-        if self.is_bitext and languages.count(reference) >= 2:
-            raise must_be(
-                f"data.sources: languages of {source.title}",
-                languages,
-                "two different languages, because the step translate reads the side that is "
-                f"not in {reference}",
-            )
+        key = f"data.sources: languages of {source.title}"
+        if len(languages) != 2 or reference not in languages:
+            wanted = f"two languages, one of them data.reference ({reference})"
+            raise must_be(key, languages, wanted)
+        if self.is_bitext and languages == [reference, reference]:
+            wanted = f"two different languages: translate reads the side that is not {reference}"
+            raise must_be(key, languages, wanted)
 
 
 def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> CorpusRecipe:

@@ -139,11 +139,13 @@ def _candidates(model: dict[str, Any], marks: str | None) -> Iterator[Rebuilt | 
     """Yield tokenizers that may have written the `model` section of a `tokenizer.json`."""
     for flags in product((True, False), (False, True), (False, True)):  # defaults first
         tokenizer = _rebuilt(model, *flags)
-        if tokenizer is not None and marks is None:
+        if tokenizer is None:
+            continue
+        if marks is None:
             yield tokenizer
-        elif tokenizer is not None:
-            for opens_prompts in (False, True):
-                yield MarkedTokenizer(tokenizer, marks, opens_prompts=opens_prompts)
+            continue
+        for opens_prompts in (False, True):
+            yield MarkedTokenizer(tokenizer, marks, opens_prompts=opens_prompts)
 
 
 def _begins_as_ours(entries: Any) -> bool:

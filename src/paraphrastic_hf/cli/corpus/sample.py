@@ -105,7 +105,7 @@ def _print_answers(arguments: argparse.Namespace) -> None:
     header += [f"{question} {rating}" for question in QUESTIONS for rating in RATINGS]
     cells = [
         [
-            each.name,
+            str(each),
             f"{each.count:,}",
             _spread(each.overlap),
             *(str(count) for question in QUESTIONS for count in each.ratings[question]),

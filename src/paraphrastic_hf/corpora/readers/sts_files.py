@@ -80,10 +80,7 @@ def read_sts17(
 
 def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
     """Read one track of STS 2017. Track 6 has 500 inputs but only 250 scores."""
-    lines, scores = _lines(inputs), _lines(gold)
-    if track == "tr-en":
-        lines = lines[: len(scores)]
-    return _align(track, "STS17", (inputs, lines), (gold, scores))
+    return _align(track, "STS17", inputs, gold, may_have_more=track == "tr-en")
 
 
 def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
@@ -98,21 +95,22 @@ def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs
     """Read one dataset of a year, such as `MSRpar` of `2012`. Return None if SMT is missing."""
     prefixes = ("STS2016", "STS") if year == "2016" else ("STS",)
     try:
-        inputs = _find(roots, *(f"{prefix}.input.{name}.txt" for prefix in prefixes))
-        gold = _find(roots, *(f"{prefix}.gs.{name}.txt" for prefix in prefixes))
+        inputs, gold = (
+            _find(roots, *(f"{prefix}.{kind}.{name}.txt" for prefix in prefixes))
+            for kind in ("input", "gs")
+        )
     except DataError:
         if (year, name) in OPTIONAL:
             return None
         raise
-    return _align(name, year, (inputs, _lines(inputs)), (gold, _lines(gold)))
+    return _align(name, year, inputs, gold)
 
 
 def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
     """Read the training sets of STS 2012: MSRpar, MSRvid and SMTeuroparl."""
     for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
-        inputs = _find(roots, f"STS.input.{name}.txt", train=True)
-        gold = _find(roots, f"STS.gs.{name}.txt", train=True)
-        yield _align(name, "2012 train", (inputs, _lines(inputs)), (gold, _lines(gold)))
+        files = (_find(roots, f"STS.{kind}.{name}.txt", train=True) for kind in ("input", "gs"))
+        yield _align(name, "2012 train", *files)
 
 
 def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
@@ -132,28 +130,28 @@ def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
     )
 
 
-def _lines(path: Path) -> list[str]:
-    return [line for _, line in text_lines(path)]
-
-
 def _align(
-    name: str, group: str, inputs: tuple[Path, list[str]], gold: tuple[Path, list[str]]
+    name: str, group: str, inputs: Path, gold: Path, *, may_have_more: bool = False
 ) -> ScoredPairs:
-    if len(inputs[1]) != len(gold[1]):
+    """Read pairs and scores. With `may_have_more`, pairs after the last score are left out."""
+    lines, scored = ([line for _, line in text_lines(path)] for path in (inputs, gold))
+    if may_have_more:
+        lines = lines[: len(scored)]
+    if len(lines) != len(scored):
         raise DataError(
-            f"{group} {name}: {inputs[0]} has {counted(len(inputs[1]), 'line')}, but {gold[0]} has "
-            f"{len(gold[1])}. They must align, with an empty line for a missing score"
+            f"{group} {name}: {inputs} has {counted(len(lines), 'line')}, but {gold} has "
+            f"{len(scored)}. They must align, with an empty line for a missing score"
         )
-    first, second, scores = [], [], []
-    for number, (line, score) in enumerate(zip(inputs[1], gold[1], strict=True), 1):
-        sides = line.split("\t")
+    found = ScoredPairs(name, group, [], [], [])
+    for number, (line, score) in enumerate(zip(lines, scored, strict=True), 1):
         if not score.strip():
             continue
-        if len(sides) < 2:
+        first, tab, rest = line.partition("\t")
+        if not tab:
             raise DataError(
-                f"{inputs[0]}:{number} must be two sentences with a tab between: {line[:60]!r}"
+                f"{inputs}:{number} must be two sentences with a tab between: {line[:60]!r}"
             )
-        first.append(sides[0])
-        second.append(sides[1])
-        scores.append(number_in(score, f"{gold[0]}:{number}", low=0, high=5))
-    return ScoredPairs(name, group, first, second, scores)
+        found.first.append(first)
+        found.second.append(rest.split("\t")[0])
+        found.scores.append(number_in(score, f"{gold}:{number}", low=0, high=5))
+    return found

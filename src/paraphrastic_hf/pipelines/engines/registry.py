@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, Translate
 from paraphrastic_hf.pipelines.engines.base import Engine
@@ -34,7 +35,7 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
         return CommandEngine(split_command(model), timeout=engine.timeout)
     known = {field.name for field in fields(GenerationOptions)} & set(vars(engine))
     writing = GenerationOptions(seed=seed, **{name: getattr(engine, name) for name in known})
-    how = {"source": engine.source, "to": engine.to, "prefix": engine.prefix}
+    how: dict[str, Any] = {"source": engine.source, "to": engine.to, "prefix": engine.prefix}
     if engine.kind == "transformers":
         import torch
 

@@ -197,7 +197,7 @@ def _work(executor: LocalExecutor, connection: Connection) -> None:
                 executor.logging_dir.open(f"logs/task_{rank:05d}.log", "a") as log,
             ):
                 traceback.print_exc(file=log)
-            kind = type(error) if type(error) in KEPT_ERRORS else TaskError
+            kind = next((each for each in KEPT_ERRORS if type(error) is each), TaskError)
             described = kind(_describe(error, executor.logging_dir.path))
             connection.send(_Result(described, _is_transient(error)))
         else:

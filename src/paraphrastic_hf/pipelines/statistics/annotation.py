@@ -6,7 +6,6 @@ import html
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -21,20 +20,6 @@ QUESTIONS = ("paraphrase", "fluency")
 RATINGS = (1, 2, 3)
 TABLE = ("row", REFERENCE, TRANSLATION, *QUESTIONS)
 KEY = ("row", "low", "high", "score", "count", "overlap", "overlap_deviation")
-
-
-@dataclass(frozen=True)
-class BinAnswers:
-    """Ratings of the sampled rows of a score bin, named such as `(0.2, 0.4]`.
-
-    `overlap` has mean and standard deviation, `ratings` the number of ratings 1, 2 and 3 by
-    question, and `count` is the number of rows of the corpus in the bin.
-    """
-
-    name: str
-    count: int
-    overlap: tuple[float, float]
-    ratings: dict[str, list[int]]
 
 
 def refuse_sample(folder: str | Path) -> None:
@@ -71,7 +56,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
     return len(rows)
 
 
-def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[BinAnswers], float]:
+def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[Bin], float]:
     """Return the ratings by bin, and the share of equal ratings of two raters (NaN without any).
 
     Each rater has a file of answers: either the file that the rating page saved, or a filled-in
@@ -79,15 +64,14 @@ def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[
     """
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]
-    found: dict[str, BinAnswers] = {}
-    for low, high, _, count, *overlap in sorted(key.values()):
-        name = f"({low:g}, {high:g}]"
+    found: dict[tuple[float, ...], Bin] = {}
+    for low, high, _, count, mean, deviation in sorted(key.values()):
         empty = {question: [0, 0, 0] for question in QUESTIONS}
-        found.setdefault(name, BinAnswers(name, int(count), (overlap[0], overlap[1]), empty))
+        each = Bin(low, high, int(count), overlap=(mean, deviation), ratings=empty)
+        found.setdefault((low, high), each)
     for person in answers:
         for (row, question), rating in person.items():
-            low, high = key[row][:2]
-            found[f"({low:g}, {high:g}]"].ratings[question][rating - 1] += 1
+            found[key[row][:2]].ratings[question][rating - 1] += 1
     equal: Counter[bool] = Counter()
     for number, person in enumerate(answers):
         for other in answers[number + 1 :]:

@@ -22,7 +22,8 @@ OF_A_BIN = 100  # size of a bin's sample in Table 27
 class Bin:
     """Rows with scores in (low, high]: their number, and a random sample with scores.
 
-    `overlap` is the trigram overlap of the sample, mean and standard deviation.
+    `overlap` is the trigram overlap of the sample, mean and standard deviation. `ratings` are the
+    numbers of ratings 1, 2 and 3 by question.
     """
 
     low: float
@@ -30,6 +31,7 @@ class Bin:
     count: int = 0
     sample: list[tuple[Row, float]] = field(default_factory=list)
     overlap: tuple[float, float] = (math.nan, math.nan)
+    ratings: dict[str, list[int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"({self.low:g}, {self.high:g}]"

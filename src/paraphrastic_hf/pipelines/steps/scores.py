@@ -31,7 +31,9 @@ class EncoderStep(Step):
     )
     threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
 
-    limits = Bounds(-1, 1)
+    @property
+    def limits(self) -> Bounds:
+        return Bounds(-1, 1)
 
     def vectors_of(self, texts: Sequence[str]) -> np.ndarray:
         return checked_vectors(_loaded(self.model, self.threads).encode(texts), len(texts))
@@ -103,7 +105,7 @@ class CrossLingualScore(ParaphraseScore):
 
     @property
     def limits(self) -> Bounds:
-        return Bounds(-1, 1) if self.margin == "none" else Bounds()
+        return super().limits if self.margin == "none" else Bounds()
 
     def _sides(self, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
         if rows and SOURCE in rows[0]:
