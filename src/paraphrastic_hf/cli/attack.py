@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.evaluation.adversarial import (
         attack,
         attack_markdown,
-        back_translation,
+        back_translate,
         read_examples,
         read_paraphrases,
         report_attack,
@@ -111,8 +111,10 @@ def run(arguments: argparse.Namespace) -> None:
         with data_errors():
             forth, back = (load_translator(**each, trust_remote_code=trust) for each in translators)
         count = arguments.outputs
-        write = back_translation(forth, back, outputs=count, beams=max(count, 5))
-        sources.append((TRANSLATED, [list(each) for each in write([e.text for e in examples])]))
+        texts = [example.text for example in examples]
+        beams = max(count, 5)
+        written = back_translate(texts, forth, back, outputs=count, beams=beams)
+        sources.append((TRANSLATED, written))
     classify = load_classifier(
         arguments.classifier,
         labels=sorted({e.label for e in examples}),
