@@ -15,7 +15,7 @@ from paraphrastic_hf.evaluation.adversarial import (
     Example,
     attack,
     attack_markdown,
-    back_translation,
+    back_translate,
     report_attack,
     training_rows,
 )
@@ -126,8 +126,7 @@ def test_back_translation_gives_paraphrases() -> None:
         counts = range(writing.outputs)
         return [[GeneratedText(f"{line[::-1]}{n}", float("nan")) for n in counts] for line in lines]
 
-    write = back_translation(reverse, reverse, outputs=2)
-    assert write(["ab"]) == [["0ab0", "0ab1"]]
+    assert back_translate(["ab"], reverse, reverse, outputs=2, beams=2) == [["0ab0", "0ab1"]]
 
 
 def test_an_unparsed_output_is_no_template_match() -> None:

@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, curves_figure
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 MOST = (100, 1_000, 50_000)
-ORDERS = ((2,), (2, 3), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6))
+ORDERS: tuple[tuple[int, ...], ...] = ((2,), (2, 3), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6))
 THESIS = {  # sentence similarity: average Pearson r x 100 of 22 datasets
-    100: (40.2, 33.8, 32.5, 31.2, 29.8),
-    1_000: (50.1, 60.3, 58.6, 56.6, 55.6),
-    50_000: (45.7, 64.7, 66.6, 63.0, 61.3),
+    100: dict(zip(ORDERS, (40.2, 33.8, 32.5, 31.2, 29.8), strict=True)),
+    1_000: dict(zip(ORDERS, (50.1, 60.3, 58.6, 56.6, 55.6), strict=True)),
+    50_000: dict(zip(ORDERS, (45.7, 64.7, 66.6, 63.0, 61.3), strict=True)),
 }
 
 
@@ -56,9 +53,8 @@ def ngram_vocabulary(
     rows: list[list[Cell]] = [
         [f"{k:,}", *(scores[_name(k, lengths)] for lengths in orders)] for k in most
     ]
-    known = dict(zip(ORDERS, range(len(ORDERS)), strict=True))
     thesis: list[list[Cell]] = [
-        [f"{k:,}", *(THESIS[k][known[o]] if o in known else None for o in map(tuple, orders))]
+        [f"{k:,}", *(THESIS[k].get(tuple(lengths)) for lengths in orders)]
         for k in most
         if k in THESIS
     ]
@@ -71,7 +67,15 @@ def ngram_vocabulary(
         "ngram-vocabulary",
         "Number and lengths of character n-grams",
         tables,
-        _figure(heads, {k: [scores[_name(k, o)] for o in orders] for k in most}, development),
+        curves_figure(
+            {
+                f"{k:,} of each length": (range(len(orders)), [scores[_name(k, o)] for o in orders])
+                for k in most
+            },
+            "lengths of n-grams",
+            f"{development}, Pearson r x 100",
+            ticks=heads,
+        ),
         ["If a text has fewer n-grams of a length, all are used."],
         {"most": list(most), "orders": [list(o) for o in orders]},
     )
@@ -79,13 +83,3 @@ def ngram_vocabulary(
 
 def _name(most: int, lengths: Sequence[int]) -> str:
     return f"{most}-of-{'-'.join(map(str, lengths))}"
-
-
-def _figure(heads: list[str], curves: dict[int, list[float]], name: str) -> Figure:
-    figure = new_figure(6.5, 4)
-    axes = figure.add_subplot()
-    places = range(len(heads))
-    points = {f"{k:,} of each length": (places, scores) for k, scores in curves.items()}
-    axes.set_xticks(places, heads)
-    lines(axes, points, "lengths of n-grams", f"{name}, Pearson r x 100")
-    return figure

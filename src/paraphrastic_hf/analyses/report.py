@@ -114,11 +114,18 @@ def curves_figure(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *labels: str,
     size: tuple[float, float] = (6.5, 4),
+    ticks: Sequence[str] = (),
     **options: Any,
 ) -> Figure:
-    """Plot curves in one panel. The labels and options are those of `io.plots.lines`."""
+    """Plot curves in one panel. The labels and options are those of `io.plots.lines`.
+
+    `ticks` are labels of the x values 0, 1, 2 and so on.
+    """
     figure = new_figure(*size)
-    lines(figure.add_subplot(), curves, *labels, **options)
+    axes = figure.add_subplot()
+    if ticks:
+        axes.set_xticks(range(len(ticks)), ticks)
+    lines(axes, curves, *labels, **options)
     return figure
 
 

@@ -40,14 +40,10 @@ def run_variants(
     A repeated call keeps finished runs, resumes an interrupted run, and trains variants that are
     new. Return the best development score of each variant, Pearson's r x 100.
     """
-    if base.run.development == "none":
+    if base.run.development in ("none", "clean-and-bitext"):  # no score, or of different pairs
         raise RecipeError(
-            "run.development is none: no score to compare. Add --run.development clean"
-        )
-    if base.run.development == "clean-and-bitext":
-        raise RecipeError(
-            "run.development clean-and-bitext holds out different pairs in each run, so scores "
-            "cannot be compared. Use --run.development clean"
+            f"run.development {base.run.development} has no scores that can be compared between "
+            "runs. Use --run.development clean"
         )
     if base.training.epochs < 1:
         raise RecipeError(f"training.epochs must be 1 or more, got {base.training.epochs}")

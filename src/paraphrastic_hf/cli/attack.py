@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.evaluation.adversarial import (
         attack,
         attack_markdown,
-        back_translation,
+        back_translate,
         read_examples,
         read_paraphrases,
         report_attack,
@@ -100,9 +100,9 @@ def run(arguments: argparse.Namespace) -> None:
                 for each in arguments.back_translate
             )
         count = arguments.outputs
-        write = back_translation(forth, back, outputs=count, beams=max(count, 5))
-        translated = write([each.text for each in examples])
-        sources.append((TRANSLATED, [list(each) for each in translated]))
+        texts = [example.text for example in examples]
+        written = back_translate(texts, forth, back, outputs=count, beams=max(count, 5))
+        sources.append((TRANSLATED, written))
     folder = Path(arguments.output)
     reports = {}
     for name, paraphrases in sources:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.predictors.any_classifier import Classify  # imports torch
 
 MOST_TOKENS = 200  # maximum length of a translation
-Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
+MOST_DIGITS = 10  # maximum length of a line number
 
 
 @dataclass(frozen=True)
@@ -58,35 +58,20 @@ class Attack:
 
 @dataclass(frozen=True)
 class AttackReport:
-    """Result of an attack. Accuracies and shares are x 100.
-
-    Attributes:
-        attacked: Number of examples with at least one paraphrase.
-        accuracy_under_attack: Share of examples whose sentence and paraphrases are all labeled
-            correctly.
-        broken: Share of broken examples (Dev Broken in the thesis).
-        success: Share of broken examples among those whose sentence is labeled correctly.
-        agreement: Accuracy on the paraphrases of examples whose sentence is labeled correctly.
-        paraphrases: Mean number of paraphrases per example.
-        queries: Number of sentences given to the classifier.
-        similarity: Mean cosine between the sentences of broken examples and their wrongly labeled
-            paraphrases. NaN if not measured.
-        overlap: Mean word overlap of these sentences and paraphrases, 0 to 1.
-        perplexity: Language model perplexity of these paraphrases. NaN if not measured.
-    """
+    """Result of an attack. Accuracies and shares are x 100, and NaN is a figure not measured."""
 
     examples: int
-    attacked: int
+    attacked: int  # examples with at least one paraphrase
     accuracy: float
-    accuracy_under_attack: float
-    broken: float
-    success: float
-    agreement: float
-    paraphrases: float
-    queries: int
-    similarity: float
-    overlap: float
-    perplexity: float
+    accuracy_under_attack: float  # share of examples whose sentence and paraphrases are all right
+    broken: float  # share of broken examples (Dev Broken in the thesis)
+    success: float  # share of broken examples among those whose sentence is right
+    agreement: float  # accuracy on the paraphrases of examples whose sentence is right
+    paraphrases: float  # mean number per example
+    queries: int  # number of sentences given to the classifier
+    similarity: float  # mean cosine of broken sentences and their wrongly labeled paraphrases
+    overlap: float  # mean word overlap of these, 0 to 1
+    perplexity: float  # of these paraphrases
 
 
 def attack(
@@ -201,22 +186,14 @@ def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:
     return rows
 
 
-def back_translation(
-    forth: Translate, back: Translate, *, outputs: int = 10, beams: int = 10
-) -> Paraphrasing:
-    """Return a function that paraphrases by back-translation, NMT-BT (6.5.1).
-
-    Only the best translation `forth` from English is used. The thesis has 10 outputs per sentence.
-    """
-
-    def write(sentences: Sequence[str]) -> list[list[str]]:
-        likeliest = GenerationOptions(max_tokens=MOST_TOKENS)
-        there = [best[0].text for best in forth(list(sentences), likeliest, scores=False)]
-        how = GenerationOptions(beams=beams, outputs=outputs, max_tokens=MOST_TOKENS)
-        found = back(there, how, scores=False)
-        return [[each.text for each in written] for written in found]
-
-    return write
+def back_translate(
+    sentences: Sequence[str], forth: Translate, back: Translate, *, outputs: int, beams: int
+) -> list[list[str]]:
+    """Paraphrase by back-translation, NMT-BT (6.5.1). Only the best translation `forth` is used."""
+    likeliest = GenerationOptions(max_tokens=MOST_TOKENS)
+    there = [best[0].text for best in forth(list(sentences), likeliest, scores=False)]
+    how = GenerationOptions(beams=beams, outputs=outputs, max_tokens=MOST_TOKENS)
+    return [[each.text for each in written] for written in back(there, how, scores=False)]
 
 
 def read_examples(path: str) -> list[Example]:
@@ -253,7 +230,8 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
     for number, row in rows[0 if header is None else 1 :]:
         fields = dict(zip(header or ("line", "paraphrase"), row, strict=False))
         line, text = fields.get("line", ""), fields.get("paraphrase")
-        if text is None or not line.isdecimal() or not 1 <= int(line) <= count:
+        is_number = line.isdecimal() and len(line) < MOST_DIGITS
+        if text is None or not is_number or not 1 <= int(line) <= count:
             raise DataError(
                 f"{path}:{number} must have an example number (1 to {count}) and a text, or be "
                 "output of `paraphrastic paraphrase`"

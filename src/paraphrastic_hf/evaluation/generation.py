@@ -37,22 +37,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """Scores of several systems.
-
-    Attributes:
-        figures: Scores of all systems, by measure.
-        words: Word F1 x 100 of all systems, by kind of bucket (such as frequency) and by bucket.
-        references: Scores of the reference translations, by measure.
-        signatures: Settings of each measure.
-        samples: Number of random permutations per p-value, used for more than 20 segments.
-    """
+    """Scores of several systems, in the order of `names`."""
 
     names: list[str]
-    figures: dict[str, list[Figure]]
-    words: dict[str, dict[str, list[float]]]
-    references: dict[str, float]
-    signatures: dict[str, str]
-    samples: int
+    figures: dict[str, list[Figure]]  # by measure
+    words: dict[str, dict[str, list[float]]]  # word F1 x 100 by kind of bucket and bucket
+    references: dict[str, float]  # scores of the reference translations, by measure
+    signatures: dict[str, str]  # settings of each measure
+    samples: int  # random permutations per p-value, used for more than 20 segments
     segments: int
 
     def to_dict(self) -> dict[str, Any]:

@@ -46,18 +46,12 @@ details { margin: .6rem 0; } summary { cursor: pointer; }
 
 @dataclass(frozen=True)
 class Section:
-    """One suite of the page.
-
-    Attributes:
-        results: The results of each model, from `evaluate`.
-        rows: Name of each system, its figures (NaN if missing), and whether it is a published
-            system.
-    """
+    """One suite of the page."""
 
     name: str
-    results: list[dict[str, Any]]
+    results: list[dict[str, Any]]  # of each model, from `evaluate`
     columns: list[str]
-    rows: list[tuple[str, list[float], bool]]
+    rows: list[tuple[str, list[float], bool]]  # system, figures or NaN, whether it is published
 
     def best(self) -> list[float]:
         """Return the highest figure of each column, rounded. NaN for a column with one figure."""

@@ -20,7 +20,7 @@ from paraphrastic_hf.corpora.folder import fingerprint
 from paraphrastic_hf.encoders.storage.fingerprint import has_weights, identity
 from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError, nearest_name
 from paraphrastic_hf.evaluation.registry import SUITES
-from paraphrastic_hf.evaluation.suite import Row, Suite
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 from paraphrastic_hf.io.files import read_json, write_json
 
 Results = dict[str, Any]
@@ -106,40 +106,34 @@ def run_suite(
     }
     files = fingerprint([data_dir.resolve()]) if keep else ""
     kept_for = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
-    rows: dict[tuple[str, str], Row] = {}
+    finished: list[Results] = []
     skipped: dict[str, str] = {}
     not_applicable: dict[str, str] = {}
-    seconds: list[float] = []
-    peaks: list[int | None] = []
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
         path = None
         if keep and chosen.is_kept:
             path = Path(keep) / f"{suite}.{re.sub(NOT_IN_NAMES, '-', task)}.json"
         kept = _read_kept(path, kept_for) if path else None
         if kept is None:
-            _reset_peak()
-            start = time.perf_counter()
             try:
-                found = [asdict(row) for row in chosen.tasks[task](encoder, data_dir)]
+                kept = {**kept_for, **_run(chosen.tasks[task], encoder, data_dir)}
             except NotApplicableError as error:
                 not_applicable[task] = str(error)
                 continue
             except DataError as error:
                 skipped[task] = str(error)
                 continue
-            took = {"seconds": time.perf_counter() - start, "peak_memory": _peak()}
-            kept = {**kept_for, **took, "rows": found}
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_json(path, kept)
-        seconds.append(kept["seconds"])
-        peaks.append(kept.get("peak_memory"))
-        for row in (Row(**values) for values in kept["rows"]):
-            known = rows.setdefault((row.group, row.name), row)
-            known.scores.update(row.scores)
+        finished.append(kept)
+    rows: dict[tuple[str, str], Row] = {}
+    for row in (Row(**values) for kept in finished for values in kept["rows"]):
+        rows.setdefault((row.group, row.name), row).scores.update(row.scores)
     if not rows:
         reasons = "; ".join((skipped | not_applicable).values())
         raise DataError(f"No data for the suite {suite}: {reasons}")
+    peaks = [kept.get("peak_memory") for kept in finished]
     headline = chosen.headline(list(rows.values()))
     headline = {key: value for key, value in headline.items() if not math.isnan(value)}
     return {
@@ -158,7 +152,7 @@ def run_suite(
         "not_applicable": not_applicable,
         "rows": [asdict(row) for row in rows.values()],
         "settings": settings,
-        "seconds": sum(seconds),
+        "seconds": sum(kept["seconds"] for kept in finished),
         "peak_memory": None if None in peaks else max(filter(None, peaks)),
         "versions": {
             "python": platform.python_version(),
@@ -173,6 +167,14 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
         if name not in SUITES and name != "all":
             raise RecipeError(f"No suite named {name!r}. {nearest_name(name, [*SUITES, 'all'])}")
     return list(SUITES) if "all" in names else list(dict.fromkeys(names))
+
+
+def _run(task: Task, encoder: Any, data_dir: Path) -> Results:
+    """Return the rows of a task, its time in seconds and its peak memory in bytes."""
+    _reset_peak()
+    start = time.perf_counter()
+    rows = [asdict(row) for row in task(encoder, data_dir)]
+    return {"seconds": time.perf_counter() - start, "peak_memory": _peak(), "rows": rows}
 
 
 def _read_kept(path: Path, kept_for: dict[str, str]) -> Results | None:

@@ -35,29 +35,22 @@ Task = Callable[[Any, Path], Sequence[Row]]
 class Suite:
     """One evaluation.
 
-    Attributes:
-        summary: Purpose of the suite in one line, with the sections of the papers.
-        unit: The unit of the scores in the table.
-        tasks: Functions by name. Each takes an encoder (any object with `encode(list of texts)`)
-            and the folder of official files, and returns scores. Scores with equal group and name
-            are merged. A task raises DataError if its data is missing, and NotApplicableError if it
-            does not suit the encoder. Then only this task is skipped.
-        headline: Function from the scores of all datasets to the main figures, in the order of the
-            table. Figures with missing datasets are NaN.
-        papers: Published systems with their figures, named as in `headline`.
-        notes: Scope and method, shown in the report.
-        is_kept: Whether finished tasks may be cached. False for measured times.
-        hub_task: Hub task under which the figures are published, or None to publish nothing.
+    A task takes an encoder (any object with `encode(list of texts)`) and the folder of official
+    files, and returns scores. Scores with equal group and name are merged. A task raises DataError
+    if its data is missing, and NotApplicableError if it does not suit the encoder. Then only this
+    task is skipped.
     """
 
-    summary: str
-    unit: str
+    summary: str  # purpose in one line, with the sections of the papers
+    unit: str  # of the scores in the table
     tasks: Mapping[str, Task]
+    # Main figures from the scores of all datasets, in the order of the table. NaN if incomplete.
     headline: Callable[[Sequence[Row]], dict[str, float]]
+    # Figures of published systems, named as in `headline`.
     papers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    is_kept: bool = True
-    hub_task: str | None = SIMILARITY
+    notes: tuple[str, ...] = ()  # scope and method, shown in the report
+    is_kept: bool = True  # whether finished tasks may be cached. False for measured times.
+    hub_task: str | None = SIMILARITY  # Hub task of the published figures, None for no publication
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:

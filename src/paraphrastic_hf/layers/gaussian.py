@@ -16,13 +16,10 @@ ACTIVE_VARIANCE = 0.01  # inactive below this variance of the posterior mean (Bu
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Gaussian posteriors of one latent variable for a batch of sentences.
+    """Gaussian posteriors of one latent variable for a batch of sentences."""
 
-    The mean and the natural logarithm of the variance are (batch, latent).
-    """
-
-    mean: Tensor
-    log_variance: Tensor
+    mean: Tensor  # (batch, latent)
+    log_variance: Tensor  # (batch, latent), natural logarithm
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
         """Draw z = mean + deviation * noise, (batch, latent), with gradients."""

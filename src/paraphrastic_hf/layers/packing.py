@@ -15,16 +15,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Packing:
-    """Conversion between flat and packed order.
+    """Conversion between flat and packed order."""
 
-    Attributes:
-        order: Flat index of each packed vector, (tokens,).
-        sizes: Number of texts with a token at each step, in non-increasing order. [0] if no text
-            has tokens.
-    """
-
-    order: Tensor
-    sizes: list[int]
+    order: Tensor  # flat index of each packed vector, (tokens,)
+    sizes: list[int]  # texts with a token at each step, not increasing. [0] without tokens.
 
     @classmethod
     def of(cls, lengths: Tensor, *, backward: bool = False) -> Packing:
@@ -67,20 +61,12 @@ def padded_from_flat(vectors: Tensor, is_token: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Padding:
-    """Positions of the tokens of texts in a matrix (batch, longest), with padding on the right.
+    """Positions of the tokens of texts in a matrix (batch, longest), with padding on the right."""
 
-    Attributes:
-        lengths: Number of tokens of each text, (batch,), on the device of the tokens.
-        longest: Number of columns, at least the greatest length.
-        text: Index of each token's text, (tokens,).
-        places: Position of each token in the flattened matrix, (tokens,). None if no text is
-            padded.
-    """
-
-    lengths: Tensor
-    longest: int
-    text: Tensor
-    places: Tensor | None
+    lengths: Tensor  # number of tokens of each text, (batch,), on the device of the tokens
+    longest: int  # number of columns
+    text: Tensor  # index of each token's text, (tokens,)
+    places: Tensor | None  # position of each token in the flattened matrix. None if all are full.
 
     @classmethod
     def of(

@@ -25,19 +25,13 @@ POOLS = ("partner_language", "opposite_side")
 class Pool:
     """Sentences that negatives are chosen from. Sentences 2i and 2i + 1 are pair i.
 
-    Attributes:
-        embeddings: Sentence embeddings, (sentences, dim), any scale.
-        language: Index of each sentence's language, (sentences,).
-        group: Index of each sentence's group, (sentences,). Sentences of one group are never each
-            other's negatives.
-        never: Other groups that are forbidden as negatives of each sentence, (sentences, groups),
-            padded with -1. None if there are no other groups.
+    Sentences of one group are never each other's negatives.
     """
 
-    embeddings: Tensor
-    language: Tensor
-    group: Tensor
-    never: Tensor | None = None
+    embeddings: Tensor  # (sentences, dim), any scale
+    language: Tensor  # index of each sentence's language, (sentences,)
+    group: Tensor  # index of each sentence's group, (sentences,)
+    never: Tensor | None = None  # other forbidden groups, (sentences, groups), padded with -1
 
     @property
     def bars_more(self) -> bool:

@@ -18,15 +18,10 @@ from paraphrastic_hf.layers.packing import moved
 
 @dataclass(frozen=True)
 class Candidates:
-    """Vocabulary tokens that a batch is scored against.
+    """Vocabulary tokens that a batch is scored against."""
 
-    Attributes:
-        ids: (candidates,) int64, ascending, each once.
-        weights: (candidates,) float32. Number of vocabulary tokens that each candidate represents.
-    """
-
-    ids: torch.Tensor
-    weights: torch.Tensor
+    ids: torch.Tensor  # (candidates,) int64, ascending, each once
+    weights: torch.Tensor  # (candidates,) float32, number of tokens that each represents
 
     def columns(self, targets: torch.Tensor) -> torch.Tensor:
         """Return the position in `ids` of candidates, in the shape given."""

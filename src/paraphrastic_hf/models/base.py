@@ -72,17 +72,12 @@ def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass
 class SentenceEncoderOutput(ModelOutput):
-    """Output of a sentence encoder.
+    """Output of a sentence encoder."""
 
-    Attributes:
-        last_hidden_state: (batch, seq, dim) token vectors, None with `pooled_only`.
-        sentence_embedding: (batch, dim), any scale. The zero vector for a text without tokens.
-        pooler_output: `sentence_embedding` under transformers' name.
-    """
-
-    last_hidden_state: Tensor | None = None
+    last_hidden_state: Tensor | None = None  # token vectors, (batch, seq, dim)
+    # (batch, dim), any scale. The zero vector for a text without tokens.
     sentence_embedding: Tensor | None = None
-    pooler_output: Tensor | None = None
+    pooler_output: Tensor | None = None  # `sentence_embedding` under transformers' name
 
 
 class ParaphrasticModel(PreTrainedModel):

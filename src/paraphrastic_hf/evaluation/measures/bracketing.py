@@ -21,24 +21,16 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class BracketCounts:
-    """Counts of correct brackets. The properties are percentages, or 0 if nothing was counted.
+    """Counts of correct brackets. The properties are percentages, or 0 if nothing was counted."""
 
-    Attributes:
-        right: Number of brackets in both trees.
-        words: Number of words, including punctuation.
-        right_tags: Number of words with the correct part of speech.
-        exact: Number of sentences with exactly the gold brackets.
-        templates: Number of sentences whose top two levels are correct (thesis, 6.4.2).
-    """
-
-    right: int
+    right: int  # brackets in both trees
     found: int
     gold: int
-    words: int
-    right_tags: int
+    words: int  # including punctuation
+    right_tags: int  # words with the correct part of speech
     sentences: int
-    exact: int
-    templates: int
+    exact: int  # sentences with exactly the gold brackets
+    templates: int  # sentences whose top two levels are correct (thesis, 6.4.2)
 
     @property
     def precision(self) -> float:

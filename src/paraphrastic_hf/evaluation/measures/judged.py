@@ -29,16 +29,11 @@ EDGES = (0.025, 0.975)  # quantiles of a 95 % interval
 
 @dataclass(frozen=True)
 class Resampled:
-    """One encoder's results on each example of a dataset. Base class of `Judged` and `Ranked`.
+    """One encoder's results on each example of a dataset. Base class of `Judged` and `Ranked`."""
 
-    Attributes:
-        group: Group of the dataset, such as its year or `zero-shot gl az`.
-        measure: Name of the score, such as `accuracy` or `pearson`.
-    """
-
-    group: str
+    group: str  # of the dataset, such as its year or `zero-shot gl az`
     name: str
-    measure: str
+    measure: str  # such as `accuracy` or `pearson`
 
     @property
     def score(self) -> float:
@@ -102,15 +97,10 @@ def _share(sums: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Ranked(Resampled):
-    """One encoder's cosines for the pairs of a dataset, with human scores or labels.
-
-    Attributes:
-        measure: A key of `MEASURES`.
-        gold: Human score of each pair, or label 0 or 1, (pairs,).
-    """
+    """One encoder's cosines for the pairs of a dataset, for a measure of `MEASURES`."""
 
     cosines: np.ndarray
-    gold: np.ndarray
+    gold: np.ndarray  # human score of each pair, or label 0 or 1, (pairs,)
 
     def __post_init__(self) -> None:
         check_finite("cosine", self.cosines)

@@ -32,12 +32,11 @@ def count_right(
     found: Sequence[Sequence[str]], sentences: Sequence[TaggedSentence], known: Collection[str]
 ) -> TagCounts:
     """Compare predicted tags with gold tags. Words outside `known` are unknown words."""
-    words = correct = unknown_words = unknown_correct = 0
-    for tags, sentence in zip(found, sentences, strict=True):
-        for tag, right, word in zip(tags, sentence.tags, sentence.words, strict=True):
-            words += 1
-            correct += tag == right
-            if word not in known:
-                unknown_words += 1
-                unknown_correct += tag == right
-    return TagCounts(words, correct, unknown_words, unknown_correct)
+    words = [
+        (tag == right, word in known)
+        for tags, sentence in zip(found, sentences, strict=True)
+        for tag, right, word in zip(tags, sentence.tags, sentence.words, strict=True)
+    ]
+    correct = sum(is_right for is_right, _ in words)
+    unknown = [is_right for is_right, is_known in words if not is_known]
+    return TagCounts(len(words), correct, len(unknown), sum(unknown))

@@ -22,18 +22,12 @@ More = Callable[[Any, ScoredPairs], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class PairsTask:
-    """A task of a suite on scored pairs, which `read` reads from the folder of official files.
-
-    Attributes:
-        measure: Correlation that the papers report, `pearson` or `spearman`. Results contain both.
-        has_whole: Whether to also score all pairs of a group as one dataset.
-        more: Function from the encoder and a dataset to additional scores by name.
-    """
+    """A task of a suite on scored pairs, which `read` reads from the folder of official files."""
 
     read: Callable[[Path], Sequence[ScoredPairs]]
-    measure: str = "pearson"
-    has_whole: bool = False
-    more: More | None = None
+    measure: str = "pearson"  # what the papers report, or `spearman`. Results contain both.
+    has_whole: bool = False  # whether to also score all pairs of a group as one dataset
+    more: More | None = None  # additional scores by name
 
     def datasets(self, data_dir: Path) -> list[ScoredPairs]:
         """Read the datasets, without empty ones."""
