@@ -217,8 +217,8 @@ class SimpWiki(Corpus):
                     yield row
 
     def _aligned(self, folder: Folder, split: str) -> Iterator[Row]:
-        files = (self.find(folder, split, side=side) for side in ("normal", "simple"))
-        for _, normal, simple in aligned_lines(*files):
+        first, second = (self.find(folder, split, side=side) for side in ("normal", "simple"))
+        for _, normal, simple in aligned_lines(first, second):
             yield {"sentence1": normal, "sentence2": simple}
 
     def _articles(self, folder: Folder) -> Iterator[Row]:

@@ -22,8 +22,10 @@ class Tatoeba(Corpus):
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         language = self.config.name
-        files = (folder.find(f"tatoeba.{language}-eng.{side}") for side in (language, "eng"))
-        for _, foreign, english in aligned_lines(*files):
+        first, second = (
+            folder.find(f"tatoeba.{language}-eng.{side}") for side in (language, "eng")
+        )
+        for _, foreign, english in aligned_lines(first, second):
             yield {language: foreign, "eng": english}
 
 
