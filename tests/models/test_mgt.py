@@ -57,13 +57,6 @@ def test_the_kl_weighs_sides_by_how_often_they_are_chosen() -> None:
     assert found == pytest.approx([*own, sum(own) / 2], rel=1e-5)
 
 
-def test_the_variables_of_a_sentence_differ() -> None:
-    model = make("mgt").eval()
-    vectors = [model.reading(name)(FRENCH[:1]).sentence_embedding for name in model.variables()]
-    for number, first in enumerate(vectors):
-        assert not any(torch.allclose(first, other) for other in vectors[number + 1 :])
-
-
 @pytest.mark.parametrize("row", ["mgt", "every place", "translation scored apart"])
 def test_translations_are_scored_with_zeros_or_their_own_layer(row: str) -> None:
     """The loss of one translation, from the weights and torch's cross-entropy."""

@@ -244,33 +244,27 @@ class Generative:
 
 def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
     """Raise an error for settings and languages that the model in `start` does not support."""
-    new = sorted(languages - set(model.config.languages))
+    config, training = model.config, recipe.training
+    what = f"The model given as start ({recipe.start})"
+    new = sorted(languages - set(config.languages))
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
-            f"The model given as start ({recipe.start}) is a bgt with the languages "
-            f"{', '.join(model.config.languages)}, and cannot add {', '.join(new)}. Start from an "
-            "mgt, or remove some of data.sources"
+            f"{what} is a bgt of {', '.join(config.languages)}, and cannot add {', '.join(new)}. "
+            "Start from an mgt, or remove some of data.sources"
         )
-    if model.config.is_centered and not recipe.training.center:
-        raise RecipeError(
-            f"start ({recipe.start}) subtracts a mean. Set training.center, such as 10000"
-        )
-    training = recipe.training
+    if config.is_centered and not training.center:
+        raise RecipeError(f"{what} subtracts a mean. Set training.center, such as 10000")
     name = "aggressive" if training.aggressive else "kl_weight"
     asked = training.aggressive or training.kl_weight not in (0.0, 1.0)
-    if asked and not model.config.is_variational:
-        raise RecipeError(
-            f"training.{name} requires variables with a prior, but the model given as start "
-            f"({recipe.start}) has none. Remove training.{name}"
-        )
-    codes = list(model.config.languages)[:2]
+    if asked and not config.is_variational:
+        raise RecipeError(f"{what} has no prior, but training.{name} requires one. Remove it")
+    codes = list(config.languages)[:2]
     tasks = model.tasks_between(codes)
     read = {side for task in tasks for side in model.sides_read(task, SEMANTIC, codes)}
     if recipe.needs_both_sides and len(read) < 2:
         raise RecipeError(
-            f"{recipe.needs_both_sides} requires the semantic vectors of both sentences of a "
-            f"pair, but the model given as start ({recipe.start}) encodes only one. Remove this "
-            "setting"
+            f"{what} encodes only one sentence of a pair, but {recipe.needs_both_sides} requires "
+            "both. Remove this setting"
         )
 
 
