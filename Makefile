@@ -53,7 +53,7 @@ web:            ## the page for browsers in build/web: one file, with its models
 
 test-datasets3:  ## the loading scripts, in an environment of their own with datasets 3.x
 	$(PYTHON) -m venv .venv-datasets3
-	.venv-datasets3/bin/python -m pip install --quiet "datasets>=3.6,<4" numpy pyyaml tqdm filelock sacremoses rapidfuzz
+	.venv-datasets3/bin/python -m pip install --quiet "datasets>=3.6,<4" numpy pyyaml tqdm filelock tokenizers sacremoses rapidfuzz
 	PYTHONPATH=src:. .venv-datasets3/bin/python -m tests.check_datasets3
 
 test-gpu: install  ## on a machine with a GPU: every family trains there, and computes as on a CPU

@@ -39,7 +39,8 @@ def main() -> None:
         assert list(package) == list(years)
         assert set(load("hard_sts", "all", folder)["test"].column_names) >= {"swer", "percentile"}
         rows = b"a b c\tthe b c\t0.7\na\tb\t0.1\n"
-        (folder / "para-nmt-50m.txt.gz").write_bytes(gzip.compress(rows))
+        (folder / "paranmt").mkdir()
+        (folder / "paranmt" / "para-nmt-50m.txt.gz").write_bytes(gzip.compress(rows))
         filtered = load("paranmt", "50m", folder, split="train", min_score=0.5)
         assert filtered[0] == {"sentence1": "a b c", "sentence2": "the b c", "score": 0.7}
         assert len(filtered) == 1
