@@ -209,8 +209,6 @@ def test_a_refused_command_leaves_no_work_folder(
         [str(model), *files, *output, "--threshold", "nan"],
         [str(model), *files, *output, "--memory", "0"],
         [str(model), *files, *output, "--memory", "nan"],
-        [str(model), *files, *output, "--probes", "0"],
-        [str(model), *files, *output, "--neighbors", "0"],
         [str(model), *files, *output, "--index", "faiss-flat"],
         [str(model), *files, "--output", f"{files[0]}/x.tsv"],
         [str(model), "no.txt", files[0]],

@@ -229,7 +229,7 @@ def test_grid_values_have_the_types_of_their_keys() -> None:
 @pytest.mark.parametrize(
     "texts",
     [
-        *(["margn=0.4"], ["kind=word"], ["margin=wide"], ["negatives=max,all"], ["margin="], []),
+        *(["margn=0.4"], ["kind=word"], ["margin=wide"], ["negatives=max,all"], ["margin="]),
         *(["margin"], ["margin=[0.4"], ["margin=0.4,0.40"], ["margin=0.4", "training.margin=0.6"]),
     ],
 )
