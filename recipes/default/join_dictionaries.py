@@ -22,6 +22,7 @@ from paraphrastic_hf.hub.source_lists import release_class, write_source
 
 Dictionary = dict[str, list[str]]
 CODES: dict[str, str] = find_source("freedict").layout["codes"]
+SCRIPTS: dict[str, str] = find_source("freedict").layout["scripts"]
 ABOUT_LENGTH = 4096
 NAME = "wikdict"
 
@@ -44,9 +45,8 @@ class Shelf:
         if (head, other) not in self.known:
             found: Dictionary = {}
             if (head, other) in self.paths:
-                for _, (word, translation) in dictionary_pairs(
-                    self.paths[head, other], (head, other)
-                ):
+                scripts = [SCRIPTS.get(code, "LATIN") for code in (head, other)]
+                for _, (word, translation) in dictionary_pairs(self.paths[head, other], scripts):
                     translations = found.setdefault(word, [])
                     if translation not in translations:
                         translations.append(translation)
