@@ -3,8 +3,6 @@
 Arrays are in Lasagne's order and orientation: x @ W_in + h @ W_hid + b.
 """
 
-from __future__ import annotations
-
 import pickle
 import sys
 import types
@@ -126,7 +124,7 @@ def theano(gpu: bool = False) -> Iterator[Any]:
     modules = {name: types.ModuleType(name) for name in names}
     for name, made in classes.items():
         setattr(modules[where[name]], name, made)
-    modules["theano.sandbox.cuda.type"].CudaNdarray_unpickler = CudaNdarray_unpickler  # type: ignore[attr-defined]
+    modules["theano.sandbox.cuda.type"].CudaNdarray_unpickler = CudaNdarray_unpickler
 
     def shared(array: np.ndarray) -> Any:
         kind = classes["CudaNdarrayType" if gpu else "TensorType"]()

@@ -1,7 +1,5 @@
 """Conversion of files to model directories, in Python and on the command line."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -39,7 +37,7 @@ def glove(path: Path, words: list[str]) -> np.ndarray:
     return table
 
 
-def test_vectors_are_averaged(tmp_path: Path) -> None:
+def test_vectors_are_averaged(tmp_path):
     table = glove(tmp_path / "v.txt", WORDS)
     row = dict(zip(WORDS, table, strict=True))
     convert(tmp_path / "v.txt", tmp_path / "out")
@@ -63,7 +61,7 @@ def test_vectors_are_averaged(tmp_path: Path) -> None:
     np.testing.assert_allclose(vector, table[[0, 2]].mean(0), atol=1e-6)
 
 
-def test_vectors_of_trigrams_are_detected(tmp_path: Path) -> None:
+def test_vectors_of_trigrams_are_detected(tmp_path):
     table = glove(tmp_path / "v.txt", [" ca", "cat", "at ", "e c", "UUUNKKK"])
     converted = convert(tmp_path / "v.txt", tmp_path / "out")
     assert converted.kind == "trigrams"
@@ -72,7 +70,7 @@ def test_vectors_of_trigrams_are_detected(tmp_path: Path) -> None:
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
-def test_a_member_of_an_archive_is_converted(tmp_path: Path) -> None:
+def test_a_member_of_an_archive_is_converted(tmp_path):
     table = glove(tmp_path / "v.txt", WORDS)
     with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
         archive.write(tmp_path / "v.txt", "a/v.txt")
@@ -85,7 +83,7 @@ def test_a_member_of_an_archive_is_converted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("source", "kind"), [("words.txt", None), ("lstm.pickle", "lstm-avg")])
-def test_every_loader_reads_conversions(source: str, kind: str | None, tmp_path: Path) -> None:
+def test_every_loader_reads_conversions(source, kind, tmp_path):
     rng, out = np.random.default_rng(2), tmp_path / "out"
     rows = {word: row for row, word in enumerate(WORDS)}
     arrays = [*random_arrays(rng, (len(WORDS), 4)), *lstm_arrays(rng, 4, 3), *states_of_zeros(3)]
@@ -102,7 +100,7 @@ def test_every_loader_reads_conversions(source: str, kind: str | None, tmp_path:
     np.testing.assert_allclose(output.sentence_embedding, vectors, atol=1e-6)
 
 
-def test_source_json_records_the_origin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_source_json_records_the_origin(tmp_path, capsys):
     rows = {word: row for row, word in enumerate(WORDS)}
     path = save(tmp_path / "gran.pickle", [np.ones((len(WORDS), 4), np.float32), rows])
     out = tmp_path / "out"
@@ -118,7 +116,7 @@ def test_source_json_records_the_origin(tmp_path: Path, capsys: pytest.CaptureFi
     assert not any(".part" in str(path) for path in out.rglob("*"))
 
 
-def test_errors_leave_no_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_leave_no_output(tmp_path, capsys):
     (tmp_path / "bad.txt").write_text("the 1 2\ncat 1 nan\n")
     out = tmp_path / "out"
     assert main(["convert", str(tmp_path / "bad.txt"), "--output", str(out)]) == 2
@@ -153,9 +151,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 
 @pytest.mark.parametrize("after", range(8))
 @pytest.mark.parametrize("there", [False, True])
-def test_a_full_disk_leaves_no_partial_output(
-    there: bool, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_partial_output(there, after, tmp_path, monkeypatch):
     """An existing conversion stays whole. `after` 6 and 7 are beyond the last file."""
     glove(tmp_path / "glove.txt", ["the", "kettle"])
     out = tmp_path / "out"
@@ -175,9 +171,7 @@ def test_a_full_disk_leaves_no_partial_output(
     assert out.exists() == there
 
 
-def test_saving_to_a_full_disk_leaves_no_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saving_to_a_full_disk_leaves_no_files(tmp_path, monkeypatch):
     encoder = SentenceEncoder.from_table(np.ones((3, 2)), WordTokenizer(["cat"]))
     for after in (0, 1, 3):
         with monkeypatch.context() as patch:
@@ -187,9 +181,7 @@ def test_saving_to_a_full_disk_leaves_no_files(
         assert not list(tmp_path.iterdir())
 
 
-def test_foreign_folders_are_not_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_foreign_folders_are_not_overwritten(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("the 1 2\ncat 1 3\n")
     (tmp_path / "b.txt").write_text("the 5 2 7\n")
     run = tmp_path / "run"
@@ -211,9 +203,7 @@ def test_foreign_folders_are_not_overwritten(
 
 
 @pytest.mark.parametrize("name", ["vectors.zip", "model.pt", "v.txt"])
-def test_undecodable_names_and_options_without_effect_are_refused(
-    name: str, tmp_path: Path
-) -> None:
+def test_undecodable_names_and_options_without_effect_are_refused(name, tmp_path):
     glove(tmp_path / "v.txt", WORDS)
     choices = [Choices()]
     if name == "v.txt":
@@ -229,7 +219,7 @@ def test_undecodable_names_and_options_without_effect_are_refused(
             convert(tmp_path / name, tmp_path / "out", choice)
 
 
-def test_a_failed_rename_loses_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_rename_loses_no_model(tmp_path, monkeypatch):
     glove(tmp_path / "v.txt", WORDS)
     convert(tmp_path / "v.txt", tmp_path / "out")
     before = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
@@ -238,7 +228,7 @@ def test_a_failed_rename_loses_no_model(tmp_path: Path, monkeypatch: pytest.Monk
     def refuse(source: object, target: object) -> None:
         if Path(str(target)).name == "out" and not str(source).endswith(".old.part"):
             raise OSError("not empty")
-        real(source, target)  # type: ignore[arg-type]
+        real(source, target)
 
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(DataError):

@@ -1,7 +1,5 @@
 """Converted PyTorch releases equal the released forward pass."""
 
-from __future__ import annotations
-
 import argparse
 import io
 from pathlib import Path
@@ -34,7 +32,7 @@ def trained_pieces(texts: list[str], **settings: Any) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def released_model() -> bytes:
+def released_model():
     """A sentencepiece model like the releases', with other specials and some unknown characters."""
     return trained_pieces([text.lower() for text in SENTENCES], character_coverage=0.98)
 
@@ -76,7 +74,7 @@ def run(path: Path, texts: list[str], **choices: Any) -> tuple[Converted, np.nda
 
 
 @pytest.mark.parametrize("is_zip", [True, False])
-def test_the_average_of_pieces(tmp_path: Path, released_model: bytes, is_zip: bool) -> None:
+def test_the_average_of_pieces(tmp_path, released_model, is_zip):
     vocabulary = released_vocabulary(released_model)
     saved = checkpoint(vocabulary)
     path = save(tmp_path / "m.pt", saved, is_zip)
@@ -95,8 +93,8 @@ def test_the_average_of_pieces(tmp_path: Path, released_model: bytes, is_zip: bo
 
 @pytest.mark.parametrize("zero_unk", [0, 1])
 def test_a_piece_without_a_row_shares_one_or_keeps_the_direction(
-    zero_unk: int, tmp_path: Path, released_model: bytes
-) -> None:
+    zero_unk, tmp_path, released_model
+):
     vocabulary, text = released_vocabulary(released_model), TEXTS[0]
     saved = checkpoint(vocabulary, zero_unk=zero_unk)
     pieces = released_pieces(released_model, text)
@@ -118,7 +116,7 @@ def is_exact(model: bytes, text: str) -> bool:
     return all(piece in known or len(piece) == 1 for piece in released_pieces(model, text))
 
 
-def test_characters_without_pieces_keep_their_rows(tmp_path: Path, released_model: bytes) -> None:
+def test_characters_without_pieces_keep_their_rows(tmp_path, released_model):
     vocabulary = released_vocabulary(released_model)
     processor = sentencepiece.SentencePieceProcessor(model_proto=released_model)
     pieces = {processor.id_to_piece(i) for i in range(processor.get_piece_size())}
@@ -132,7 +130,7 @@ def test_characters_without_pieces_keep_their_rows(tmp_path: Path, released_mode
     np.testing.assert_allclose(vectors[0], expected, atol=1e-6)
 
 
-def test_sim_treats_row_0_as_unknown(tmp_path: Path, released_model: bytes) -> None:
+def test_sim_treats_row_0_as_unknown(tmp_path, released_model):
     vocabulary = released_vocabulary(released_model)
     full = checkpoint(vocabulary)
     saved = {
@@ -156,7 +154,7 @@ def test_sim_treats_row_0_as_unknown(tmp_path: Path, released_model: bytes) -> N
 
 
 @pytest.mark.parametrize("pool", ["mean", "max"])
-def test_the_blstm(tmp_path: Path, released_model: bytes, pool: str) -> None:
+def test_the_blstm(tmp_path, released_model, pool):
     vocabulary = released_vocabulary(released_model)
     saved = checkpoint(vocabulary, pool=pool, model="lstm")
     lstm = torch.nn.LSTM(DIM, 5, bidirectional=True, batch_first=True)
@@ -174,7 +172,7 @@ def test_the_blstm(tmp_path: Path, released_model: bytes, pool: str) -> None:
         np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5, err_msg=text)
 
 
-def test_trigrams(tmp_path: Path) -> None:
+def test_trigrams(tmp_path):
     trigrams = [" th", "the", "he ", " ca", "cat", "at ", UNKNOWN]
     vocabulary = {trigram: row for row, trigram in enumerate(trigrams)}
     saved = checkpoint(vocabulary, ngrams=3)
@@ -188,7 +186,7 @@ def test_trigrams(tmp_path: Path) -> None:
     assert not vectors[2].any()
 
 
-def test_words_of_one_or_two_languages(tmp_path: Path) -> None:
+def test_words_of_one_or_two_languages(tmp_path):
     saved = checkpoint({"the": 0, "cat": 1, "n't": 2, UNKNOWN: 3})
     path = save(tmp_path / "m.pt", saved)
     table = saved["state_dict"]["embedding.weight"].numpy()
@@ -205,7 +203,7 @@ def test_words_of_one_or_two_languages(tmp_path: Path) -> None:
     np.testing.assert_allclose(first[0], table[:2].mean(0), atol=1e-6)
 
 
-def test_other_contents_are_refused(tmp_path: Path, released_model: bytes) -> None:
+def test_other_contents_are_refused(tmp_path, released_model):
     good = checkpoint({"the": 0, UNKNOWN: 1})
     weights, two = good["state_dict"], torch.nn.LSTM(DIM, 2, num_layers=2).state_dict()
     tables = [weights["embedding.weight"].double().clone() for _ in range(2)]
@@ -224,7 +222,7 @@ def test_other_contents_are_refused(tmp_path: Path, released_model: bytes) -> No
             run(save(tmp_path / "m.pt", value), [], kind="words")
 
 
-def test_other_sentencepiece_models_are_refused(tmp_path: Path, released_model: bytes) -> None:
+def test_other_sentencepiece_models_are_refused(tmp_path, released_model):
     path = save(tmp_path / "m.pt", checkpoint({"x1": 0, "x2": 1, UNKNOWN: 2}))
     for wrong in (released_model, b"not a model", trained_pieces(SENTENCES, model_type="bpe")):
         (tmp_path / "sp.model").write_bytes(wrong)

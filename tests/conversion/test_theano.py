@@ -1,7 +1,5 @@
 """Converted Theano releases equal the released forward pass."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +34,7 @@ DIM, SIZE = 4, 3
 
 def encode(source: Path, **choices: object) -> np.ndarray:
     """Convert a file and return the vectors of `TEXTS`."""
-    given = Choices(**{"spaced": True, **choices})  # type: ignore[arg-type]
+    given = Choices(**{"spaced": True, **choices})
     convert(source, source.parent / "out", given, overwrite=True)
     return SentenceEncoder.from_pretrained(source.parent / "out").encode(TEXTS)
 
@@ -46,14 +44,12 @@ def close(ours: np.ndarray, theirs: list[np.ndarray]) -> None:
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     return np.random.default_rng(7)
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 4, 5])
-def test_word_and_trigram_averaging(
-    tmp_path: Path, rng: np.random.Generator, protocol: int
-) -> None:
+def test_word_and_trigram_averaging(tmp_path, rng, protocol):
     for rows, ids_of in ((ROW_OF, word_ids), (TRIGRAM_ROWS, trigram_ids)):
         (table,) = random_arrays(rng, (len(rows), DIM))
         vectors = encode(save(tmp_path / "m.pickle", [table, rows], protocol))
@@ -63,9 +59,7 @@ def test_word_and_trigram_averaging(
 @pytest.mark.parametrize("gates", [3, 4])
 @pytest.mark.parametrize("peepholes", [True, False])
 @pytest.mark.parametrize("kind", ["lstm", "lstm-avg", "lstm-max"])
-def test_lstms(
-    tmp_path: Path, rng: np.random.Generator, kind: str, gates: int, peepholes: bool
-) -> None:
+def test_lstms(tmp_path, rng, kind, gates, peepholes):
     (table,) = random_arrays(rng, (len(WORDS), DIM))
     arrays = lstm_arrays(rng, DIM, SIZE, gates)[: None if peepholes else 3 * gates]
     path = save(tmp_path / "m.pickle", [table, *arrays, *states_of_zeros(SIZE), ROW_OF])
@@ -82,7 +76,7 @@ def test_lstms(
 
 @pytest.mark.parametrize("kind", ["bilstm-avg", "bilstm-max"])
 @pytest.mark.parametrize("combine", ["add", "concatenate"])
-def test_bilstms(tmp_path: Path, rng: np.random.Generator, combine: str, kind: str) -> None:
+def test_bilstms(tmp_path, rng, combine, kind):
     (table,) = random_arrays(rng, (len(WORDS), DIM))
     forward, backward = (lstm_arrays(rng, DIM, SIZE) for _ in range(2))
     zeros = states_of_zeros(SIZE)
@@ -106,7 +100,7 @@ def test_bilstms(tmp_path: Path, rng: np.random.Generator, combine: str, kind: s
 
 
 @pytest.mark.parametrize("variant", [1, 2, 3, 4])
-def test_grans(tmp_path: Path, rng: np.random.Generator, variant: int) -> None:
+def test_grans(tmp_path, rng, variant):
     """The 2017 release has no vocabulary; rows are lines of the vectors file."""
     (table,) = random_arrays(rng, (len(WORDS), DIM))
     arrays = gran_arrays(rng, DIM, variant)
@@ -126,7 +120,7 @@ def test_grans(tmp_path: Path, rng: np.random.Generator, variant: int) -> None:
     close(vectors, expected)
 
 
-def test_bigran(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_bigran(tmp_path, rng):
     (table,) = random_arrays(rng, (len(WORDS), DIM))
     forward, backward = (gran_arrays(rng, DIM, 1) for _ in range(2))
     zeros = states_of_zeros(DIM, 3)
@@ -139,7 +133,7 @@ def test_bigran(tmp_path: Path, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("activation", ["linear", "tanh"])
-def test_projection(tmp_path: Path, rng: np.random.Generator, activation: str) -> None:
+def test_projection(tmp_path, rng, activation):
     table, weight, bias = random_arrays(rng, (len(WORDS), DIM), (DIM, SIZE), (SIZE,))
     path = save(tmp_path / "m.pickle", [table, weight, bias, ROW_OF])
     expected = [table[word_ids(text, ROW_OF)].mean(0) @ weight + bias for text in TEXTS]
@@ -151,7 +145,7 @@ def test_projection(tmp_path: Path, rng: np.random.Generator, activation: str) -
 @pytest.mark.parametrize(
     "kind", ["trigrams+words", "trigrams+lstm-avg", "words+lstm-avg", "trigrams+words+lstm-avg"]
 )
-def test_mixtures(tmp_path: Path, rng: np.random.Generator, kind: str, combine: str) -> None:
+def test_mixtures(tmp_path, rng, kind, combine):
     values: list = []
     averages: list[list[np.ndarray]] = []
     for part in kind.split("+"):
@@ -178,9 +172,7 @@ FEATURES = [("ca", 9), ("the", 2), (" the c", 5), ("at", 5), ("dog", 1), ("a c",
 
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("activation", [None, "linear"])
-def test_charagram(
-    tmp_path: Path, rng: np.random.Generator, activation: str | None, gpu: bool
-) -> None:
+def test_charagram(tmp_path, rng, activation, gpu):
     """Pickled as shared variables. The number of rows gives the cutoff of the feature file."""
     features = tmp_path / "features.txt"
     features.write_bytes(b"".join(f"{gram} \t{count}\n".encode() for gram, count in FEATURES))
@@ -206,9 +198,7 @@ def test_charagram(
     assert vectors.any()
 
 
-def test_feature_files_of_other_models_are_refused(
-    tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_feature_files_of_other_models_are_refused(tmp_path, rng):
     features = tmp_path / "features.txt"
     features.write_text("".join(f"{gram} \t{count}\n" for gram, count in FEATURES))
     path = save(tmp_path / "m.pickle", random_arrays(rng, (4, DIM), (DIM,)))
@@ -219,7 +209,7 @@ def test_feature_files_of_other_models_are_refused(
         encode(path, vocabulary=str(features))
 
 
-def test_unknown_arrays_are_described(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_unknown_arrays_are_described(tmp_path, rng):
     path = save(tmp_path / "m.pickle", [*random_arrays(rng, (10, 4), (4, 4)), ROW_OF])
     with pytest.raises(DataError) as error:
         encode(path)
@@ -230,7 +220,7 @@ def test_unknown_arrays_are_described(tmp_path: Path, rng: np.random.Generator) 
             encode(path, kind=kind)
 
 
-def test_other_arrays_are_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_other_arrays_are_refused(tmp_path, rng):
     gate = random_arrays(rng, (DIM, DIM), (DIM, DIM), (DIM,))
     (table,) = random_arrays(rng, (10, DIM))
     states = random_arrays(rng, (1, SIZE), (1, SIZE))
@@ -254,6 +244,6 @@ def test_other_arrays_are_refused(tmp_path: Path, rng: np.random.Generator) -> N
         [np.ones((2, DIM), np.float32), {"a": 0, "b": 5}],
     ],
 )
-def test_other_contents_are_refused(tmp_path: Path, values: object) -> None:
+def test_other_contents_are_refused(tmp_path, values):
     with pytest.raises(DataError):
         encode(save(tmp_path / "m.pickle", values))

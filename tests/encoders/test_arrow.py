@@ -1,7 +1,5 @@
 """Arrow columns give the vectors of `encode`, whatever their layout."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -53,7 +51,7 @@ def table(rows: int, dimension: int = DIMENSION) -> np.ndarray:
 
 
 @pytest.fixture(params=["static", "no extension", "character n-grams"])
-def encoder(request: pytest.FixtureRequest) -> SentenceEncoder:
+def encoder(request):
     if request.param == "character n-grams":
         ngrams = CharNgramTokenizer.train(SENTENCES, vocab_size=200)
         return SentenceEncoder.from_table(table(ngrams.vocab_size), ngrams)
@@ -65,7 +63,7 @@ def encoder(request: pytest.FixtureRequest) -> SentenceEncoder:
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_blocks(monkeypatch):
     monkeypatch.setattr(arrow, "TEXTS_AT_A_TIME", 7)
     monkeypatch.setattr(static, "FEW_TEXTS", 3)
 
@@ -77,9 +75,7 @@ def numbers(column: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_every_layout_gives_the_vectors_of_encode(
-    encoder: SentenceEncoder, kind: Any, layout: str
-) -> None:
+def test_every_layout_gives_the_vectors_of_encode(encoder, kind, layout):
     expected = encoder.encode([text or "" for text in TEXTS])
     found = encoder.encode_arrow(LAYOUTS[layout](pa.array(TEXTS, kind)))
     assert found.type == pa.list_(pa.float32(), DIMENSION)
@@ -90,18 +86,14 @@ def test_every_layout_gives_the_vectors_of_encode(
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 @pytest.mark.parametrize("dimension", [None, 1, 6, DIMENSION])
-def test_numbers_are_cut_and_rounded_like_those_of_encode(
-    encoder: SentenceEncoder, dtype: str, dimension: int | None
-) -> None:
+def test_numbers_are_cut_and_rounded_like_those_of_encode(encoder, dtype, dimension):
     expected = rounded(encoder.encode(SENTENCES, truncate_dim=dimension), dtype)
     found = encoder.encode_arrow(pa.array(SENTENCES), dtype=dtype, dimension=dimension)
     np.testing.assert_array_equal(numbers(found), expected)
     assert found.type.value_type == pa.from_numpy_dtype(dtype)
 
 
-def test_no_texts_give_an_empty_column_and_zeros_keep_their_length(
-    encoder: SentenceEncoder,
-) -> None:
+def test_no_texts_give_an_empty_column_and_zeros_keep_their_length(encoder):
     for texts in (pa.array([], pa.string()), pa.chunked_array([], pa.string_view())):
         assert encoder.encode_arrow(texts, dimension=3).type.list_size == 3
         assert encoder.encode(texts).shape == (0, DIMENSION)
@@ -112,7 +104,7 @@ def test_no_texts_give_an_empty_column_and_zeros_keep_their_length(
 
 
 @given(st.lists(st.binary(max_size=9), max_size=12))
-def test_invalid_utf8_is_read_as_the_replacement_character(raw: list[bytes]) -> None:
+def test_invalid_utf8_is_read_as_the_replacement_character(raw):
     tokenizer = WordTokenizer(["a", "\ufffd", "0"], keep_unknown=True)
     encoder = SentenceEncoder.from_table(table(tokenizer.vocab_size), tokenizer)
     texts = pa.array(raw, pa.binary())
@@ -124,7 +116,7 @@ def test_invalid_utf8_is_read_as_the_replacement_character(raw: list[bytes]) -> 
     np.testing.assert_allclose(slow, expected, rtol=0, atol=1e-6)  # numbers are below 5
 
 
-def test_columns_of_other_libraries_are_read(encoder: SentenceEncoder) -> None:
+def test_columns_of_other_libraries_are_read(encoder):
     texts = ["the cat", "", "\u732b the", *SENTENCES]
     expected = encoder.encode(texts)
     columns: list[Any] = []
@@ -147,7 +139,7 @@ def test_columns_of_other_libraries_are_read(encoder: SentenceEncoder) -> None:
         )
 
 
-def test_a_transform_of_datasets_is_applied(encoder: SentenceEncoder) -> None:
+def test_a_transform_of_datasets_is_applied(encoder):
     datasets = pytest.importorskip("datasets")
     rows = datasets.Dataset.from_dict({"of": ["dog", "dog"]})
     rows.set_transform(lambda batch: {"of": ["the cat"] * len(batch["of"])})
@@ -155,7 +147,7 @@ def test_a_transform_of_datasets_is_applied(encoder: SentenceEncoder) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["object", "python"])
-def test_lone_surrogates_of_pandas_are_replaced(encoder: SentenceEncoder, dtype: str) -> None:
+def test_lone_surrogates_of_pandas_are_replaced(encoder, dtype):
     pandas = pytest.importorskip("pandas")
     kind = pandas.StringDtype(dtype) if dtype == "python" else dtype
     series = pandas.Series(["the \ud800 cat", None, "dog"], dtype=kind)
@@ -166,7 +158,7 @@ def test_lone_surrogates_of_pandas_are_replaced(encoder: SentenceEncoder, dtype:
     np.testing.assert_array_equal(encoder.encode(series.dropna()), expected)
 
 
-def test_other_columns_and_options_and_nulls_are_refused(encoder: SentenceEncoder) -> None:
+def test_other_columns_and_options_and_nulls_are_refused(encoder):
     pandas = pytest.importorskip("pandas")
     values, cat = pa.array(["a", None]), pa.array(["the cat"])
     nulls = values, pa.DictionaryArray.from_arrays(pa.array([0, 1]), values)
@@ -175,18 +167,18 @@ def test_other_columns_and_options_and_nulls_are_refused(encoder: SentenceEncode
         *(partial(encoder.encode, texts) for texts in nulls),
         *(partial(encoder.encode_arrow, column) for column in (*others, np.array(["a"]))),
         partial(encoder.encode, pandas.Series(["a", 1], dtype=object)),
-        partial(encoder.encode_arrow, cat, dimension=2.5),  # type: ignore[arg-type]
+        partial(encoder.encode_arrow, cat, dimension=2.5),
     ]
     for call in calls:
         with pytest.raises(TypeError):
             call()
     for options in ({"dtype": "int4"}, {"dimension": 0}, {"dimension": DIMENSION + 1}):
         with pytest.raises(ValueError, match=str(*options.values())):
-            encoder.encode_arrow(cat, **options)  # type: ignore[arg-type]
+            encoder.encode_arrow(cat, **options)
 
 
 @pytest.mark.parametrize(("dtype", "number"), [("float16", 65_520), ("int8", 3e38)])
-def test_numbers_too_large_for_the_output_are_refused(dtype: str, number: float) -> None:
+def test_numbers_too_large_for_the_output_are_refused(dtype, number):
     rows = np.full((3, 4), number, np.float32)
     encoder = SentenceEncoder.from_table(rows, WordTokenizer(["a"], keep_unknown=True))
     texts = pa.array(["a a a"])  # the sum of three numbers of 3e38 is infinite in float32

@@ -1,7 +1,5 @@
 """Conversion of generative models to averaging models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -43,9 +41,7 @@ def generative(
 @pytest.mark.parametrize(
     ("start", "languages"), [(None, None), (0, None), (1, None), (1, ["en", "fr", "de"])]
 )
-def test_an_averaged_model_keeps_the_directions(
-    start: int | None, languages: list[str] | None, subword: SubwordTokenizer
-) -> None:
+def test_an_averaged_model_keeps_the_directions(start, languages, subword):
     encoder = generative(subword, start=start, languages=languages)
     table = averaged(encoder)
     rows = table.table()
@@ -56,9 +52,7 @@ def test_an_averaged_model_keeps_the_directions(
     assert not expected[1].any()
 
 
-def test_sentence_transformers_reads_an_averaged_model(
-    subword: SubwordTokenizer, tmp_path: Path
-) -> None:
+def test_sentence_transformers_reads_an_averaged_model(subword, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     encoder = generative(subword)
@@ -70,9 +64,7 @@ def test_sentence_transformers_reads_an_averaged_model(
     np.testing.assert_allclose(found, encoder.encode(TEXTS, normalize_embeddings=True), atol=1e-6)
 
 
-def test_other_encoders_are_unchanged_or_refused(
-    subword: SubwordTokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_encoders_are_unchanged_or_refused(subword, tmp_path, capsys):
     transformer = generative(subword, "transformer")
     assert averaged(transformer) is transformer
     transformer.save_pretrained(tmp_path / "bgt")

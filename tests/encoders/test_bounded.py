@@ -1,12 +1,9 @@
 """A model directory cannot cause more memory and time use than its weights file warrants."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +37,7 @@ def counts(value: Any) -> Iterator[tuple[Any, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_counts_in_a_config_are_bounded(family: str, tmp_path: Path) -> None:
+def test_counts_in_a_config_are_bounded(family, tmp_path):
     """Each count is set to a million and to 10^12. Either must be refused quickly or read
     correctly."""
     subject, good = SUBJECTS[family], tmp_path / "good"
@@ -68,7 +65,7 @@ def test_counts_in_a_config_are_bounded(family: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-def test_overflowing_vectors_are_refused(normalize: bool) -> None:
+def test_overflowing_vectors_are_refused(normalize):
     rows = np.array([[0, 0], [0, 0], [3e38, 3e38], [1e30, -1e30]], np.float32)
     encoder = SentenceEncoder.from_table(rows, WordTokenizer(["cat", "dog"]), "huge")
     with pytest.raises(ModelError):
@@ -78,7 +75,7 @@ def test_overflowing_vectors_are_refused(normalize: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["predictor", "classifier", "language model"])
-def test_overflowing_predictions_are_refused(name: str, tmp_path: Path) -> None:
+def test_overflowing_predictions_are_refused(name, tmp_path):
     SUBJECTS[name].make(tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     save_file({k: v * 0 + 3e38 for k, v in weights.items()}, tmp_path / "model.safetensors")
@@ -87,7 +84,7 @@ def test_overflowing_predictions_are_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [10**6, 10**12])
-def test_layers_of_sentence_transformers_models_are_bounded(count: int, tmp_path: Path) -> None:
+def test_layers_of_sentence_transformers_models_are_bounded(count, tmp_path):
     pytest.importorskip("sentence_transformers")
     model = save_bert(tmp_path)
     config = json.loads((model / "config.json").read_text())

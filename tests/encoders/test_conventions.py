@@ -1,11 +1,8 @@
 """sentence-transformers' and scikit-learn's own code works with `SentenceEncoder`."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,8 +26,6 @@ from transformers import AutoModel
 from paraphrastic_hf import SentenceEncoder, mine
 from paraphrastic_hf.mining.search import nearest_texts
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
-from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.subword import SubwordTokenizer
 from tests.texts import SENTENCES
 
 DOCUMENTS = dict(enumerate(SENTENCES))
@@ -41,21 +36,19 @@ SCORES = [i / len(SENTENCES) for i in DOCUMENTS]
 
 
 @pytest.fixture(scope="module")
-def english() -> SentenceEncoder:
+def english():
     return SentenceEncoder.from_pretrained("english")
 
 
 @pytest.fixture(scope="module")
-def theirs(english: SentenceEncoder, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def theirs(english, tmp_path_factory):
     folder = tmp_path_factory.mktemp("english")
     english.save_pretrained(folder)
     return SentenceTransformer(str(folder), device="cpu")
 
 
 @pytest.fixture(params=["averages", "n-grams"])
-def encoder(
-    request: pytest.FixtureRequest, english: SentenceEncoder, char_ngram: CharNgramTokenizer
-) -> SentenceEncoder:
+def encoder(request, english, char_ngram):
     """One on the fast path, one in torch."""
     if request.param == "averages":
         return english
@@ -81,9 +74,7 @@ EVALUATORS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("kind", EVALUATORS)
-def test_evaluators_give_the_scores_of_sentence_transformers(
-    kind: str, english: SentenceEncoder, theirs: Any
-) -> None:
+def test_evaluators_give_the_scores_of_sentence_transformers(kind, english, theirs):
     ours, expected = (EVALUATORS[kind]()(model) for model in (english, theirs))
     assert set(ours) == set(expected)
     # bytes: rounding may move a number by one step
@@ -93,9 +84,7 @@ def test_evaluators_give_the_scores_of_sentence_transformers(
     assert ours in english.model_card_data.metrics.values()
 
 
-def test_utilities_give_the_results_of_sentence_transformers(
-    english: SentenceEncoder, theirs: Any
-) -> None:
+def test_utilities_give_the_results_of_sentence_transformers(english, theirs):
     texts = [*QUERIES.values(), *SENTENCES]
     mined = [util.paraphrase_mining(model, texts) for model in (english, theirs)]
     assert [pair[1:] for pair in mined[0][:20]] == [pair[1:] for pair in mined[1][:20]]
@@ -107,7 +96,7 @@ def test_utilities_give_the_results_of_sentence_transformers(
     assert util.semantic_search(as_tensors[1], as_tensors[0])[1][0]["corpus_id"] == 1
 
 
-def test_options_have_their_meaning_in_sentence_transformers(encoder: SentenceEncoder) -> None:
+def test_options_have_their_meaning_in_sentence_transformers(encoder):
     plain = encoder.encode(SENTENCES)
     for name in ("encode_query", "encode_document"):
         np.testing.assert_array_equal(getattr(encoder, name)(SENTENCES, batch_size=7), plain)
@@ -129,9 +118,7 @@ def test_options_have_their_meaning_in_sentence_transformers(encoder: SentenceEn
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8", "uint8", "binary", "ubinary"])
-def test_quantization_equals_sentence_transformers(
-    precision: Any, english: SentenceEncoder
-) -> None:
+def test_quantization_equals_sentence_transformers(precision, english):
     texts = SENTENCES * (1 + 100 // len(SENTENCES))  # fewer texts cause a warning
     expected = quantize_embeddings(english.encode(texts), precision=precision)
     np.testing.assert_array_equal(english.encode(texts, precision=precision), expected)
@@ -150,14 +137,12 @@ def test_quantization_equals_sentence_transformers(
         ("normalize", True, TypeError),
     ],
 )
-def test_an_invalid_option_is_refused(
-    name: str, value: object, error: type[Exception], encoder: SentenceEncoder
-) -> None:
+def test_an_invalid_option_is_refused(name, value, error, encoder):
     with pytest.raises(error, match="prompt" if name == "prompt_name" else name):
         encoder.encode(["a cat"], **{name: value})
 
 
-def test_pairwise_similarity_is_the_diagonal_of_similarity(encoder: SentenceEncoder) -> None:
+def test_pairwise_similarity_is_the_diagonal_of_similarity(encoder):
     vectors = encoder.encode(SENTENCES)
     whole = encoder.similarity(SENTENCES, SENTENCES[:4])
     assert whole.shape == (len(SENTENCES), 4)
@@ -179,13 +164,13 @@ def test_pairwise_similarity_is_the_diagonal_of_similarity(encoder: SentenceEnco
 
 
 @pytest.mark.parametrize("wrong", [None, float("nan"), {"a cat"}, [None], [float("nan")], b"a", {}])
-def test_encode_and_similarity_refuse_other_types(wrong: object, encoder: SentenceEncoder) -> None:
+def test_encode_and_similarity_refuse_other_types(wrong, encoder):
     for call in (encoder.encode, partial(encoder.similarity, ["a"])):
         with pytest.raises(TypeError):
-            call(wrong)  # type: ignore[arg-type]
+            call(wrong)
 
 
-def test_similarity_refuses_inputs_that_do_not_fit(encoder: SentenceEncoder) -> None:
+def test_similarity_refuses_inputs_that_do_not_fit(encoder):
     for call, second, key in (
         (encoder.similarity_pairwise, ["a", "b"], "1 and 2"),
         (encoder.similarity, np.ones((1, 3)), "and 3"),
@@ -194,10 +179,10 @@ def test_similarity_refuses_inputs_that_do_not_fit(encoder: SentenceEncoder) -> 
         with pytest.raises(ValueError, match=key):
             call(["a"], second)
     with pytest.raises(TypeError):
-        SentenceEncoder("english")  # type: ignore[arg-type]
+        SentenceEncoder("english")
 
 
-def test_cosines_are_at_most_one(encoder: SentenceEncoder) -> None:
+def test_cosines_are_at_most_one(encoder):
     """In float32, about every third vector has a product above 1 with itself."""
     vectors = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
     assert np.abs(encoder.similarity(vectors, vectors)).max() == 1
@@ -210,7 +195,7 @@ def test_cosines_are_at_most_one(encoder: SentenceEncoder) -> None:
 LABELS = [len(text) % 2 for text in SENTENCES]
 
 
-def test_a_grid_search_tunes_the_encoder(encoder: SentenceEncoder) -> None:
+def test_a_grid_search_tunes_the_encoder(encoder):
     pipeline = Pipeline([("text", encoder), ("classes", LogisticRegression(max_iter=2000))])
     grid = {"text__normalize_embeddings": [True, False], "text__truncate_dim": [4, None]}
     search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(SENTENCES, LABELS)
@@ -223,7 +208,7 @@ def test_a_grid_search_tunes_the_encoder(encoder: SentenceEncoder) -> None:
     assert "SentenceEncoder" in pipeline._repr_html_()
 
 
-def test_a_clone_shares_the_table_but_not_the_settings(encoder: SentenceEncoder) -> None:
+def test_a_clone_shares_the_table_but_not_the_settings(encoder):
     copied = clone(encoder).set_params(truncate_dim=4)
     assert copied.transform(SENTENCES).shape == (len(SENTENCES), 4)
     assert encoder.transform(SENTENCES).shape == (len(SENTENCES), encoder.dimension)
@@ -233,9 +218,7 @@ def test_a_clone_shares_the_table_but_not_the_settings(encoder: SentenceEncoder)
         encoder.set_params(normalize=True)
 
 
-def test_repr_names_size_and_languages(
-    english: SentenceEncoder, subword: SubwordTokenizer, tmp_path: Path
-) -> None:
+def test_repr_names_size_and_languages(english, subword, tmp_path):
     assert repr(english.with_dimension(64)) == (
         "SentenceEncoder('english-64', rows=62000, dimensions=64, languages=['en'])"
     )

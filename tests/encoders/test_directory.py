@@ -1,7 +1,5 @@
 """Model directories of every kind: files, replacement, errors."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -82,12 +80,12 @@ AutoModelForCausalLM.register(BigramConfig, BigramModel)
 
 
 @pytest.fixture
-def tokenizer() -> WordTokenizer:
+def tokenizer():
     return WordTokenizer(["a", "cat", "sleeps", "here", "now"])
 
 
 @pytest.fixture
-def bigrams() -> BigramModel:
+def bigrams():
     torch.manual_seed(0)
     return BigramModel(BigramConfig()).eval()
 
@@ -101,9 +99,7 @@ def names(directory: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_loaded_language_model_generates_the_same_text(
-    precision: str, bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
-) -> None:
+def test_a_loaded_language_model_generates_the_same_text(precision, bigrams, tokenizer, tmp_path):
     bigrams.generation_config.max_new_tokens = 5
     with torch.no_grad():  # numbers that bfloat16 has
         for weight in bigrams.parameters():
@@ -125,9 +121,7 @@ def test_a_loaded_language_model_generates_the_same_text(
         assert torch.equal(again.generate(ids, do_sample=False), expected)
 
 
-def test_saving_replaces_a_model_of_another_kind(
-    bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
-) -> None:
+def test_saving_replaces_a_model_of_another_kind(bigrams, tokenizer, tmp_path):
     encoder = AveragingConfig(vocab_size=7, hidden_size=4).to_dict()
     classifier = ClassifierModel(ClassifierConfig(encoder=encoder, id2label={0: "no", 1: "yes"}))
     tagger = TaggerModel(TaggerConfig(encoder=encoder, id2label={0: "NN", 1: "VB"}))
@@ -153,8 +147,8 @@ def test_saving_replaces_a_model_of_another_kind(
 
 
 def test_a_failed_save_keeps_the_previous_model_and_an_interrupted_one_has_no_weights(
-    tokenizer: WordTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tokenizer, tmp_path, monkeypatch
+):
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     replace = Path.replace
@@ -179,9 +173,7 @@ def test_a_failed_save_keeps_the_previous_model_and_an_interrupted_one_has_no_we
     assert load_pretrained(tmp_path, SENTENCE_ENCODER).config.hidden_size == 4
 
 
-def test_missing_and_nan_weights_are_named(
-    bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
-) -> None:
+def test_missing_and_nan_weights_are_named(bigrams, tokenizer, tmp_path):
     nan = bigrams.turn.bias.detach().clone()
     nan[2] = float("nan")
     for changes in ({"turn.bias": None}, {"embedding.weight": None}, {"turn.bias": nan}):
@@ -193,7 +185,7 @@ def test_missing_and_nan_weights_are_named(
             load_pretrained(tmp_path, LANGUAGE_MODEL)
 
 
-def test_a_model_of_another_kind_is_refused(tokenizer: WordTokenizer, tmp_path: Path) -> None:
+def test_a_model_of_another_kind_is_refused(tokenizer, tmp_path):
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
     with pytest.raises(ModelError):
         load_pretrained(tmp_path, LANGUAGE_MODEL)

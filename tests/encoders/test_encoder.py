@@ -1,7 +1,5 @@
 """`SentenceEncoder` with and without the fast path."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess
@@ -25,7 +23,7 @@ needs_compiled = pytest.mark.skipif(static.WordTable is None, reason="_words.c i
 
 
 @pytest.fixture(params=["subword", "word"])
-def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def directory(request, tmp_path):
     tokenizer: SubwordTokenizer | WordTokenizer = request.getfixturevalue(request.param)
     torch.manual_seed(0)
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
@@ -34,7 +32,7 @@ def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=[pytest.param(True, marks=needs_compiled), False], ids=["C", "no C"])
-def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def compiled(request, monkeypatch):
     """Run a test with and without the compiled module."""
     if not request.param:
         monkeypatch.setattr(static, "WordTable", None)
@@ -67,7 +65,7 @@ print(json.dumps([sorted({name.split(".")[0] for name in sys.modules}), vectors.
 
 
 @needs_compiled
-def test_a_fresh_process_encodes_without_torch_or_transformers(directory: Path) -> None:
+def test_a_fresh_process_encodes_without_torch_or_transformers(directory):
     command = [sys.executable, "-c", FRESH, str(directory), json.dumps(TEXTS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -77,7 +75,7 @@ def test_a_fresh_process_encodes_without_torch_or_transformers(directory: Path) 
     np.testing.assert_allclose(encoder.encode(TEXTS, normalize_embeddings=True), vectors, atol=1e-7)
 
 
-def test_vectors_are_means_of_table_rows(compiled: bool, directory: Path) -> None:
+def test_vectors_are_means_of_table_rows(compiled, directory):
     encoder = SentenceEncoder.from_pretrained(directory)
     expected = by_hand(encoder, table_in(directory), TEXTS)
     # 1e-6 is documented; numbers are below 5
@@ -85,9 +83,7 @@ def test_vectors_are_means_of_table_rows(compiled: bool, directory: Path) -> Non
     assert encoder.dimension == 8
 
 
-def test_loading_saving_and_pickling_keep_the_vectors(
-    compiled: bool, directory: Path, tmp_path: Path
-) -> None:
+def test_loading_saving_and_pickling_keep_the_vectors(compiled, directory, tmp_path):
     encoder = SentenceEncoder.from_pretrained(directory)
     expected = encoder.encode(TEXTS)
     again = pickle.loads(pickle.dumps(encoder))
@@ -99,7 +95,7 @@ def test_loading_saving_and_pickling_keep_the_vectors(
         assert each.dimension == 8
 
 
-def test_training_the_model_changes_the_vectors_at_once(compiled: bool, directory: Path) -> None:
+def test_training_the_model_changes_the_vectors_at_once(compiled, directory):
     encoder = SentenceEncoder.from_pretrained(directory)
     before = encoder.encode(TEXTS)
     model = encoder.model.train()
@@ -124,9 +120,7 @@ DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.b
 
 
 @DTYPES
-def test_a_model_of_another_dtype_takes_the_slow_path(
-    dtype: torch.dtype, compiled: bool, directory: Path
-) -> None:
+def test_a_model_of_another_dtype_takes_the_slow_path(dtype, compiled, directory):
     encoder = SentenceEncoder.from_pretrained(directory)
     expected = encoder.encode(SENTENCES)
     encoder.model.to(dtype)
@@ -138,9 +132,7 @@ def test_a_model_of_another_dtype_takes_the_slow_path(
 
 
 @DTYPES
-def test_stored_rows_of_another_dtype_are_read_as_float32(
-    dtype: torch.dtype, compiled: bool, directory: Path
-) -> None:
+def test_stored_rows_of_another_dtype_are_read_as_float32(dtype, compiled, directory):
     table = table_in(directory).to(dtype)
     write_table(directory, table)
     vectors = SentenceEncoder.from_pretrained(directory).encode(SENTENCES)
@@ -151,9 +143,7 @@ def test_stored_rows_of_another_dtype_are_read_as_float32(
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 @pytest.mark.parametrize("damage", ["nan", "inf -inf"])
-def test_rows_that_are_not_finite_are_named(
-    damage: str, dtype: torch.dtype, compiled: bool, directory: Path
-) -> None:
+def test_rows_that_are_not_finite_are_named(damage, dtype, compiled, directory):
     table = table_in(directory)
     for i, value in enumerate(map(float, damage.split())):
         table[7 + 3 * i, 2] = value
@@ -162,7 +152,7 @@ def test_rows_that_are_not_finite_are_named(
         SentenceEncoder.from_pretrained(directory)
 
 
-def test_a_table_of_another_size_is_a_model_error(compiled: bool, directory: Path) -> None:
+def test_a_table_of_another_size_is_a_model_error(compiled, directory):
     table, path = table_in(directory), directory / "config.json"
     config = json.loads(path.read_text())
     for wrong in (table[:-1], table[:, :-1], table.flatten(), torch.cat([table, table])):
@@ -175,16 +165,14 @@ def test_a_table_of_another_size_is_a_model_error(compiled: bool, directory: Pat
         SentenceEncoder.from_pretrained(directory)
 
 
-def test_options_work_equally_with_and_without_the_compiled_module(
-    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_work_equally_with_and_without_the_compiled_module(directory, monkeypatch, capsys):
     fast = SentenceEncoder.from_pretrained(directory)
     monkeypatch.setattr(static, "WordTable", None)
     slow = SentenceEncoder.from_pretrained(directory)
     options = {"normalize_embeddings": True, "batch_size": 3, "show_progress_bar": True}
     for name, value in (*options.items(), ("apart", True)):
-        expected = slow.encode(TEXTS, **{name: value})  # type: ignore[arg-type]
-        vectors = fast.encode(TEXTS, **{name: value})  # type: ignore[arg-type]
+        expected = slow.encode(TEXTS, **{name: value})
+        vectors = fast.encode(TEXTS, **{name: value})
         assert vectors.dtype == expected.dtype
         np.testing.assert_allclose(vectors, expected, atol=3e-6)  # the model sums in float32
     assert "100%" in capsys.readouterr().err
@@ -196,7 +184,7 @@ def test_options_work_equally_with_and_without_the_compiled_module(
         SentenceEncoder.from_pretrained(directory, num_threads=-2)
 
 
-def test_a_norm_power_changes_lengths_only(subword: SubwordTokenizer) -> None:
+def test_a_norm_power_changes_lengths_only(subword):
     torch.manual_seed(0)
     config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
     for model, tolerance in ((AveragingModel(config), 1e-6), (AveragingModel(config).half(), 1e-3)):
@@ -210,7 +198,7 @@ def test_a_norm_power_changes_lengths_only(subword: SubwordTokenizer) -> None:
         even.with_norm_power(float("nan"))
 
 
-def test_short_numbers_are_stored_in_half_the_memory(directory: Path) -> None:
+def test_short_numbers_are_stored_in_half_the_memory(directory):
     """Eight binary digits at most. One longer number needs the full table."""
     table = table_in(directory).bfloat16().float()
     write_table(directory, table)
@@ -228,7 +216,7 @@ def test_short_numbers_are_stored_in_half_the_memory(directory: Path) -> None:
     assert again._weights.table().numbers.dtype == np.float32
 
 
-def test_tokens_are_counted_while_encoding(directory: Path, compiled: bool) -> None:
+def test_tokens_are_counted_while_encoding(directory, compiled):
     texts = ["", "a cat", "ñandú \ud800 中文", "\x00", "a b c " * 500, *TEXTS] * 60
     encoder = SentenceEncoder.from_pretrained(directory)
     for _ in range(2):  # without and with cached words

@@ -1,7 +1,5 @@
 """Exports of encoders to model2vec, ONNX and sentence-transformers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,6 @@ from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_mo
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
 from paraphrastic_hf.text.char import CharTokenizer
-from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -33,7 +30,7 @@ def encoder_of(tokenizer: TextTokenizer, dimension: int = 7) -> SentenceEncoder:
 
 
 @pytest.fixture(params=["subword", "word", "char"])
-def encoder(request: pytest.FixtureRequest, sentences: list[str]) -> SentenceEncoder:
+def encoder(request, sentences):
     if request.param == "char":
         return encoder_of(CharTokenizer.train(sentences[:20], vocab_size=40))
     return encoder_of(request.getfixturevalue(request.param))
@@ -47,7 +44,7 @@ def onnx_vectors(folder: Path, name: str, texts: list[str]) -> list[np.ndarray]:
     graph = onnx.load(folder / "onnx" / f"{name}.onnx")
     onnx.checker.check_model(graph, full_check=True)
     inputs = dict(zip(("input_ids", "attention_mask"), padded(folder, texts), strict=True))
-    return ReferenceEvaluator(graph).run(None, inputs)  # type: ignore[return-value]
+    return ReferenceEvaluator(graph).run(None, inputs)
 
 
 def padded(folder: Path, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +56,7 @@ def padded(folder: Path, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return ids, np.array([text.attention_mask for text in batch], np.int64)
 
 
-def test_model2vec_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Path) -> None:
+def test_model2vec_gives_the_same_vectors(encoder, tmp_path):
     model2vec = pytest.importorskip("model2vec", reason="model2vec is not installed")
     export(encoder, "model2vec", tmp_path / "copy")
     stock = model2vec.StaticModel.from_pretrained(tmp_path / "copy")
@@ -68,7 +65,7 @@ def test_model2vec_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Pa
         np.testing.assert_allclose(stock.encode(TEXTS, normalize=unit), expected, atol=ATOL)
 
 
-def test_the_graph_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Path) -> None:
+def test_the_graph_gives_the_same_vectors(encoder, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     export(encoder, "onnx", tmp_path / "copy")
     tokens, vectors = onnx_vectors(tmp_path / "copy", "model", TEXTS)
@@ -80,9 +77,7 @@ def test_the_graph_gives_the_same_vectors(encoder: SentenceEncoder, tmp_path: Pa
 
 @pytest.mark.parametrize(("window", "hidden"), [(1, 11), (2, 0)])
 @pytest.mark.parametrize("precision", ["int8", "int4"])
-def test_the_graph_reads_windows(
-    window: int, hidden: int, precision: str, word: WordTokenizer, tmp_path: Path
-) -> None:
+def test_the_graph_reads_windows(window, hidden, precision, word, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     config = WindowConfig(
         vocab_size=word.vocab_size,
@@ -108,9 +103,7 @@ def test_the_graph_reads_windows(
 
 @pytest.mark.parametrize("precision", ["int4", "int8"])
 @pytest.mark.parametrize("dimension", [6, 7])
-def test_the_quantized_graph_rounds_as_little_as_the_table(
-    precision: str, dimension: int, word: WordTokenizer, tmp_path: Path
-) -> None:
+def test_the_quantized_graph_rounds_as_little_as_the_table(precision, dimension, word, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     rounded = encoder_of(word, dimension).with_precision(precision)
     export(rounded, "onnx", tmp_path / "copy")
@@ -119,7 +112,7 @@ def test_the_quantized_graph_rounds_as_little_as_the_table(
     np.testing.assert_allclose(vectors, rounded.encode(TEXTS), atol=ATOL)
 
 
-def test_sentence_transformers_gives_the_same_vectors(word: WordTokenizer, tmp_path: Path) -> None:
+def test_sentence_transformers_gives_the_same_vectors(word, tmp_path):
     encoder = encoder_of(word)
     export(encoder, "sentence-transformers", tmp_path / "copy")
     stock = SentenceTransformer(str(tmp_path / "copy"), device="cpu")
@@ -128,9 +121,9 @@ def test_sentence_transformers_gives_the_same_vectors(word: WordTokenizer, tmp_p
 
 @pytest.mark.parametrize("to", ["model2vec", "onnx"])
 def test_what_a_format_cannot_express_is_refused(
-    to: str, sentences: list[str], word: WordTokenizer, char_ngram: CharNgramTokenizer,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+    to, sentences, word, char_ngram,
+    tmp_path
+):  # fmt: skip
     recurrent = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4)).eval()
     kept = WordTokenizer.train(sentences, vocab_size=50, keep_unknown=True)
     encoders = [
@@ -147,7 +140,7 @@ def test_what_a_format_cannot_express_is_refused(
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_the_command_writes_a_new_folder(to: str, run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_command_writes_a_new_folder(to, run, tmp_path):  # noqa: F811
     if to == "onnx":
         pytest.importorskip("onnx", reason="onnx is not installed")
     command = ["export", "tiny", "--to", to, "--dimension", "8", "--output", tmp_path / "copy"]

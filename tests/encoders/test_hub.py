@@ -1,10 +1,7 @@
 """Loading models from the Hub and pushing them, with the server of `tests/hub/server.py`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +26,6 @@ from paraphrastic_hf import (
 )
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.text.marks import MarkedTokenizer
-from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests import fresh
 from tests.hub.server import environment, folder_files, serve
@@ -64,14 +60,14 @@ encoder.push_to_hub("me/packed", precision="int4")
 
 
 @pytest.fixture
-def encoder(subword: SubwordTokenizer) -> SentenceEncoder:
+def encoder(subword):
     torch.manual_seed(0)
     config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
     return SentenceEncoder(AveragingModel(config), subword)
 
 
 @pytest.fixture
-def served(encoder: SentenceEncoder, tmp_path: Path) -> dict[str, dict[str, bytes]]:
+def served(encoder, tmp_path):
     """A model, and another on its branch `old`."""
     encoder.save_pretrained(tmp_path / "served")
     encoder.with_dimension(4).save_pretrained(tmp_path / "old")
@@ -82,7 +78,7 @@ def served(encoder: SentenceEncoder, tmp_path: Path) -> dict[str, dict[str, byte
 
 
 @pytest.fixture
-def endpoint(served: dict[str, dict[str, bytes]]) -> Iterator[str]:
+def endpoint(served):
     with serve(served) as address:
         yield address
 
@@ -95,9 +91,7 @@ def load(
 
 
 @pytest.mark.slow
-def test_a_revision_is_cached_and_loaded_offline(
-    encoder: SentenceEncoder, endpoint: str, tmp_path: Path
-) -> None:
+def test_a_revision_is_cached_and_loaded_offline(encoder, endpoint, tmp_path):
     options = {"revision": "old", "cache_dir": str(tmp_path / "cache")}
     done = load("someone/sp", endpoint, tmp_path, **options, local_files_only=True)
     assert "ModelError: someone/sp" in done.stderr
@@ -111,9 +105,7 @@ def test_a_revision_is_cached_and_loaded_offline(
 
 
 @pytest.mark.slow
-def test_every_kind_of_model_takes_hub_options(
-    served: dict[str, dict[str, bytes]], subword: SubwordTokenizer, tmp_path: Path
-) -> None:
+def test_every_kind_of_model_takes_hub_options(served, subword, tmp_path):
     words = WordTokenizer(["the", "cat"])
     inner = AveragingConfig(vocab_size=words.vocab_size, hidden_size=4).to_dict()
     marked = MarkedTokenizer(words, "both", opens_prompts=True)
@@ -137,9 +129,7 @@ def test_every_kind_of_model_takes_hub_options(
 
 
 @pytest.mark.slow
-def test_a_model_is_pushed_with_its_card_and_loads_again(
-    encoder: SentenceEncoder, tmp_path: Path
-) -> None:
+def test_a_model_is_pushed_with_its_card_and_loads_again(encoder, tmp_path):
     encoder.save_pretrained(tmp_path / "mine")
     (tmp_path / "mine" / "README.md").write_text("# Mine")
     repositories: dict[str, dict[str, bytes]] = {}
@@ -158,7 +148,7 @@ def test_a_model_is_pushed_with_its_card_and_loads_again(
     np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))
 
 
-def test_a_misspelled_option_gets_a_suggestion(encoder: SentenceEncoder, tmp_path: Path) -> None:
+def test_a_misspelled_option_gets_a_suggestion(encoder, tmp_path):
     classes = SentenceEncoder, SentencePredictor, Tagger, LanguageScorer
     for loaded in (SimileScorer, load_encoder, *(each.from_pretrained for each in classes)):
         with pytest.raises(TypeError, match="'revision'"):

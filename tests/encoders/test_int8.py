@@ -1,7 +1,5 @@
 """8-bit transformers, compared with torch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from shutil import copytree
@@ -20,7 +18,7 @@ TEXTS = ["the cat sleeps on the mat", "a dog", "", "the mat sleeps on the cat " 
 
 
 @pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bert(tmp_path_factory):
     return save_bert(tmp_path_factory.mktemp("bert"))
 
 
@@ -29,7 +27,7 @@ def changed(path: Path, **settings: object) -> None:
     path.write_text(json.dumps(config | settings), encoding="utf-8")
 
 
-def test_vectors_equal_torch_up_to_rounding(bert: Path, tmp_path: Path) -> None:
+def test_vectors_equal_torch_up_to_rounding(bert, tmp_path):
     model = SentenceTransformer(str(bert), device="cpu")
     wanted = model.encode(TEXTS, normalize_embeddings=True)
     encoder = Int8Encoder(bert, max_length=64, work=tmp_path)
@@ -40,7 +38,7 @@ def test_vectors_equal_torch_up_to_rounding(bert: Path, tmp_path: Path) -> None:
     assert (alone[::-1] * found).sum(1).min() > 0.999
 
 
-def test_prompts_are_used_as_in_sentence_transformers(bert: Path, tmp_path: Path) -> None:
+def test_prompts_are_used_as_in_sentence_transformers(bert, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     model = copytree(bert, tmp_path / "model")
@@ -59,9 +57,7 @@ def test_prompts_are_used_as_in_sentence_transformers(bert: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", ["absolute", None])
-def test_the_converter_gets_absolute_positions_without_changing_the_model(
-    kind: str | None, bert: Path, tmp_path: Path
-) -> None:
+def test_the_converter_gets_absolute_positions_without_changing_the_model(kind, bert, tmp_path):
     """transformers 4 wrote the key that the converter requires, version 5 does not."""
     model = copytree(bert, tmp_path / "model")
     if kind is not None:
@@ -73,7 +69,7 @@ def test_the_converter_gets_absolute_positions_without_changing_the_model(
     assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
 
 
-def test_a_changed_model_is_converted_again(bert: Path, tmp_path: Path) -> None:
+def test_a_changed_model_is_converted_again(bert, tmp_path):
     model, work = copytree(bert, tmp_path / "model"), tmp_path / "work"
     before = Int8Encoder(model, work=work).encode(TEXTS[:2])
     (converted,) = work.iterdir()
@@ -91,7 +87,7 @@ def test_a_changed_model_is_converted_again(bert: Path, tmp_path: Path) -> None:
     )
 
 
-def test_unsupported_models_are_refused(bert: Path, tmp_path: Path) -> None:
+def test_unsupported_models_are_refused(bert, tmp_path):
     relative, largest, empty = (tmp_path / name for name in ("relative", "largest", "empty"))
     changed(copytree(bert, relative) / "config.json", position_embedding_type="relative_key")
     settings = copytree(bert, largest) / "1_Pooling" / "config.json"

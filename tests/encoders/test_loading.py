@@ -1,10 +1,7 @@
 """One directory, every loader: this package, transformers (with and without it),
 sentence-transformers."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +76,7 @@ ROUTES = {
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def saved(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[str, Path]:
+def saved(request, tmp_path_factory):
     lines = PAIRS.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
     tokenizer: TextTokenizer = TRAIN[request.param](lines)
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=16))
@@ -92,9 +87,7 @@ def saved(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_fresh_process_gets_the_same_vectors(
-    route: str, saved: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_a_fresh_process_gets_the_same_vectors(route, saved, tmp_path):
     kind, directory = saved
     if kind == "char_ngram" and route == "sentence-transformers without the package":
         pytest.skip("no stock tokenizer supports overlapping n-grams")
@@ -105,9 +98,7 @@ def test_a_fresh_process_gets_the_same_vectors(
     np.testing.assert_allclose(np.load(output), expected, atol=1e-5)
 
 
-def test_odd_texts_are_encoded_and_saving_again_changes_nothing(
-    saved: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_odd_texts_are_encoded_and_saving_again_changes_nothing(saved, tmp_path):
     encoder = SentenceEncoder.from_pretrained(saved[1])
     assert np.isfinite(encoder.encode(["lone \ud800 surrogate", "the cat " * 130_000])).all()
     np.testing.assert_array_equal(encoder.encode(["nul\0byte"]), encoder.encode(["nul byte"]))
@@ -120,7 +111,7 @@ def test_odd_texts_are_encoded_and_saving_again_changes_nothing(
     assert {p.name for p in saved[1].iterdir()} == {p.name for p in (tmp_path / "again").iterdir()}
 
 
-def test_damaged_directories_are_refused(saved: tuple[str, Path], tmp_path: Path) -> None:
+def test_damaged_directories_are_refused(saved, tmp_path):
     """`load_encoder` refuses them too, because no other library may load them."""
     encoder = SentenceEncoder.from_pretrained(saved[1])
     table = encoder.model.embedding.weight.detach().clone()
@@ -186,9 +177,7 @@ OURS = "paraphrastic_tokenizer.json"
     ids=range(16),
 )
 @pytest.mark.filterwarnings("ignore")
-def test_absurd_values_in_files_are_refused(
-    file: str, change: Callable[[bytes], bytes], subword: SubwordTokenizer, tmp_path: Path
-) -> None:
+def test_absurd_values_in_files_are_refused(file, change, subword, tmp_path):
     table = np.ones((subword.vocab_size, 4), np.float32)
     SentenceEncoder.from_table(table, subword).save_pretrained(tmp_path)
     path = tmp_path / file
@@ -199,9 +188,7 @@ def test_absurd_values_in_files_are_refused(
         SentenceEncoder.from_pretrained(tmp_path)
 
 
-def test_a_folder_named_like_a_packaged_model_is_ignored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_named_like_a_packaged_model_is_ignored(tmp_path, monkeypatch):
     for name in ("english", "simile"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
@@ -214,7 +201,7 @@ def test_a_folder_named_like_a_packaged_model_is_ignored(
     assert SentenceEncoder.from_pretrained("simile").dimension == 512
 
 
-def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path: Path) -> None:
+def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path):
     tokenizer = CharNgramTokenizer(ngrams=["cat"])
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
     SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "model")
@@ -229,7 +216,7 @@ def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path: Path) 
     np.testing.assert_array_equal(again.encode(["cat"]), theirs.encode(["cat"]))
 
 
-def test_a_silent_hub_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_hub_is_asked_once(monkeypatch):
     def silent(*arguments: Any, **options: Any) -> str:
         raise LocalEntryNotFoundError("no connection")
 

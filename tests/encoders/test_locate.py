@@ -1,8 +1,5 @@
 """Names and paths of models."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import huggingface_hub
@@ -14,7 +11,7 @@ from paraphrastic_hf.errors import ModelError
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """A working folder with two trained models."""
     monkeypatch.chdir(tmp_path)
     for name in ("word", "trigram"):
@@ -24,7 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def asked(monkeypatch):
     """Names looked up on the Hub, which has no models."""
     names: list[str] = []
 
@@ -43,14 +40,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         *("C:\\models\\sp", "model.pt", "someone/model.safetensors", "vectors.txt.gz"),
     ],
 )
-def test_paths_are_not_looked_up_on_the_hub(name: str, here: Path, asked: list[str]) -> None:
+def test_paths_are_not_looked_up_on_the_hub(name, here, asked):
     for load in (local_directory, load_encoder):
         with pytest.raises(ModelError):
             load(name)
     assert asked == []
 
 
-def test_files_and_misspelled_paths_are_refused(here: Path) -> None:
+def test_files_and_misspelled_paths_are_refused(here):
     (here / "sp").touch()
     given = ("trained/wrod", "trained/word"), (here / "trained/trigrams", "trigram"), ("sp", "sp")
     for name, named in given:
@@ -59,7 +56,7 @@ def test_files_and_misspelled_paths_are_refused(here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["someone/sp", "all-MiniLM-L6-v2", "gpt2", "someone/english-2.0"])
-def test_other_names_are_looked_up_on_the_hub(name: str, here: Path, asked: list[str]) -> None:
+def test_other_names_are_looked_up_on_the_hub(name, here, asked):
     with pytest.raises(ModelError):
         local_directory(name)
     assert asked == [name]
@@ -68,6 +65,6 @@ def test_other_names_are_looked_up_on_the_hub(name: str, here: Path, asked: list
 @pytest.mark.parametrize(
     "name", ["english", "multilingual", "tiny", "simile", "trained/word", "trained", "englsh"]
 )
-def test_existing_models_and_folders_are_accepted(name: str, here: Path) -> None:
+def test_existing_models_and_folders_are_accepted(name, here):
     (here / "englsh").mkdir()
     check_model_name(name)

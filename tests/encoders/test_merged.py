@@ -1,7 +1,5 @@
 """Merging of averaging models."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -49,12 +47,12 @@ def distance(table: np.ndarray, common: np.ndarray) -> float:
     return float(np.linalg.norm(found @ found.T - wanted @ wanted.T))
 
 
-def test_rotated_and_scaled_copies_merge_to_the_first() -> None:
+def test_rotated_and_scaled_copies_merge_to_the_first():
     _, tables = runs(4, noise=0)
     np.testing.assert_allclose(merged_table(tables), tables[0], rtol=1e-4, atol=1e-5)
 
 
-def test_merging_reduces_noise() -> None:
+def test_merging_reduces_noise():
     common, tables = runs(4, noise=0.5)
     single = min(distance(table, common) for table in tables)
     two, four = (distance(merged_table(tables[:count]), common) for count in (2, 4))
@@ -62,7 +60,7 @@ def test_merging_reduces_noise() -> None:
     assert four < 0.7 * single
 
 
-def test_a_merged_row_has_the_mean_length() -> None:
+def test_a_merged_row_has_the_mean_length():
     _, tables = runs(3, noise=0.5)
     found = merged_table(tables)
     assert not found[0].any()
@@ -74,7 +72,7 @@ def test_a_merged_row_has_the_mean_length() -> None:
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.mean(lengths, 0), rtol=1e-4)
 
 
-def test_other_vocabularies_and_dimensions_are_not_merged() -> None:
+def test_other_vocabularies_and_dimensions_are_not_merged():
     _, (table, _) = runs(2, noise=0)
     tokenizer = WordTokenizer(WORDS)
     words = SentenceEncoder.from_table(table, WordTokenizer([*WORDS[1:], "else"]), "words")
@@ -84,7 +82,7 @@ def test_other_vocabularies_and_dimensions_are_not_merged() -> None:
             check_alike(encoder, tokenizer, 12, "one")
 
 
-def test_merging_precedes_whitening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merging_precedes_whitening(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     train(recipe(PAIRS), "one")
     second = dataclasses.replace(
@@ -111,14 +109,14 @@ def test_merging_precedes_whitening(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "averaged with one" in " ".join(card.split())
 
 
-def test_a_tokenizer_is_found_in_the_data_root(tmp_path: Path) -> None:
+def test_a_tokenizer_is_found_in_the_data_root(tmp_path):
     _, (table, _) = runs(2, noise=0)
     SentenceEncoder.from_table(table, WordTokenizer(WORDS)).save_pretrained(tmp_path / "words")
     arguments = TokenizerArguments(from_model="words", kind="word")
     assert train_tokenizer(arguments, [], 1, tmp_path).vocab_size == len(WORDS) + 2
 
 
-def test_merging_is_checked_before_training(tmp_path: Path) -> None:
+def test_merging_is_checked_before_training(tmp_path):
     known = dataclasses.replace(
         recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(from_model="tiny")
     )
@@ -133,7 +131,7 @@ def test_merging_is_checked_before_training(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("marks", ["none", "end"])
-def test_a_tokenizer_is_taken_from_another_model(marks: str, tmp_path: Path) -> None:
+def test_a_tokenizer_is_taken_from_another_model(marks, tmp_path):
     arguments = TokenizerArguments(from_model="tiny", marks=marks)
     tokenizer = train_tokenizer(arguments, [], seed=1)
     own = SentenceEncoder.from_pretrained("tiny").tokenizer
@@ -141,7 +139,7 @@ def test_a_tokenizer_is_taken_from_another_model(marks: str, tmp_path: Path) -> 
     assert tokenizer.vocab_size == own.vocab_size + (marks == "end")
 
 
-def test_a_tokenizer_with_other_marks_or_of_a_mixture_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_with_other_marks_or_of_a_mixture_is_refused(tmp_path):
     marked, mixed = MarkedTokenizer(WordTokenizer(WORDS), "end"), str(tmp_path / "mixed")
     rows = np.ones((marked.vocab_size, 2), np.float32)
     SentenceEncoder.from_table(rows, marked).save_pretrained(tmp_path)

@@ -1,9 +1,6 @@
 """Model directories with int8 and int4 tables."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,14 +16,13 @@ from paraphrastic_hf.encoders.storage.locate import packaged_folder, shown_name
 from paraphrastic_hf.encoders.storage.packing import packed, unpacked
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.layers.embedding import unpacked_rows
-from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import SENTENCES
 
 PRECISIONS = ["int8", "int4"]
 
 
 @pytest.fixture(params=PRECISIONS)
-def small(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[SentenceEncoder, Path]:
+def small(request, tmp_path):
     """An encoder with an odd dimension, and its directory."""
     encoder = SentenceEncoder.from_pretrained("english").with_dimension(79)
     encoder = encoder.with_precision(request.param)
@@ -34,9 +30,7 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[SentenceEncod
     return encoder, tmp_path / "small"
 
 
-def test_every_loader_except_the_stock_one_reads_packed_tables(
-    small: tuple[SentenceEncoder, Path],
-) -> None:
+def test_every_loader_except_the_stock_one_reads_packed_tables(small):
     encoder, folder = small
     held = encoder._weights.table().numbers.nbytes
     assert held <= (folder / "model.safetensors").stat().st_size < held + 500
@@ -53,9 +47,7 @@ def test_every_loader_except_the_stock_one_reads_packed_tables(
     np.testing.assert_allclose(bridge.encode(SENTENCES), expected, atol=1e-6)
 
 
-def test_saving_a_loaded_model_changes_nothing(
-    small: tuple[SentenceEncoder, Path], tmp_path: Path
-) -> None:
+def test_saving_a_loaded_model_changes_nothing(small, tmp_path):
     encoder, folder = small
     again = SentenceEncoder.from_pretrained(folder)
     assert again.rounding_error == 0
@@ -71,9 +63,7 @@ def test_saving_a_loaded_model_changes_nothing(
     assert not json.loads((tmp_path / "plain" / "config.json").read_text())["packed"]
 
 
-def test_loaded_tables_are_transformed_without_rounding(
-    small: tuple[SentenceEncoder, Path],
-) -> None:
+def test_loaded_tables_are_transformed_without_rounding(small):
     encoder = SentenceEncoder.from_pretrained(small[1])
     rows, kind = encoder.table(), encoder._weights.table().numbers.dtype
     for dimension in (1, 40, 41, 79):
@@ -87,7 +77,7 @@ def test_loaded_tables_are_transformed_without_rounding(
     np.testing.assert_array_equal(encoder.with_precision("float32").table(), rows)
 
 
-def test_torch_and_numpy_unpack_equally() -> None:
+def test_torch_and_numpy_unpack_equally():
     rows = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
     for precision in PRECISIONS:
         held = packed(rows, precision)
@@ -100,7 +90,7 @@ def test_torch_and_numpy_unpack_equally() -> None:
 
 
 @pytest.mark.parametrize("damage", ["key", "width", "nan", "cut", "type"])
-def test_a_damaged_table_is_refused(small: tuple[SentenceEncoder, Path], damage: str) -> None:
+def test_a_damaged_table_is_refused(small, damage):
     path = small[1] / "model.safetensors"
     rows = load_file(path)["embedding.packed"]
     if damage == "nan":
@@ -113,7 +103,7 @@ def test_a_damaged_table_is_refused(small: tuple[SentenceEncoder, Path], damage:
         SentenceEncoder.from_pretrained(small[1])
 
 
-def test_unsupported_precisions_are_refused(tmp_path: Path, word: WordTokenizer) -> None:
+def test_unsupported_precisions_are_refused(tmp_path, word):
     rows = np.full((word.vocab_size, 2), 1e5, np.float32)  # too large for float16
     encoder = SentenceEncoder.from_table(rows, word)
     for precision in ("i2", "float16"):
@@ -122,9 +112,7 @@ def test_unsupported_precisions_are_refused(tmp_path: Path, word: WordTokenizer)
         assert not (tmp_path / "out").exists()
 
 
-def test_a_packed_folder_is_expanded_once_for_stock_loaders(
-    small: tuple[SentenceEncoder, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packed_folder_is_expanded_once_for_stock_loaders(small, tmp_path, monkeypatch):
     encoder, folder = small
     if encoder._weights.table().numbers.dtype == np.int8:
         pytest.skip("products of int8 and float32 scales are not exact in float16")
@@ -144,9 +132,7 @@ def test_a_packed_folder_is_expanded_once_for_stock_loaders(
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
-def test_a_damaged_copy_is_replaced(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_copy_is_replaced(name, tmp_path, monkeypatch):
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     folder = packaged_folder("tiny")
     copy = expanded(folder)
@@ -162,13 +148,13 @@ def test_a_damaged_copy_is_replaced(
     assert [path.name for path in copies().iterdir() if path.is_dir()] == [copy.parent.name]
 
 
-def test_an_unwritable_cache_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_is_an_error(monkeypatch):
     monkeypatch.setenv("PARAPHRASTIC_CACHE", "/proc/x")
     with pytest.raises(OSError, match="tiny"):
         expanded(packaged_folder("tiny"))
 
 
-def test_saving_to_its_own_directory_keeps_the_encoder(tmp_path: Path, word: WordTokenizer) -> None:
+def test_saving_to_its_own_directory_keeps_the_encoder(tmp_path, word):
     rows = np.random.default_rng(0).normal(size=(word.vocab_size, 7)).astype(np.float32)
     SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "own")
     encoder = SentenceEncoder.from_pretrained(tmp_path / "own")
@@ -180,7 +166,7 @@ def test_saving_to_its_own_directory_keeps_the_encoder(tmp_path: Path, word: Wor
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_a_prefix_of_a_loaded_model_is_packed_exactly(dtype: torch.dtype, tmp_path: Path) -> None:
+def test_a_prefix_of_a_loaded_model_is_packed_exactly(dtype, tmp_path):
     encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(3)
     rows = encoder.table()
     encoder.model.to(dtype)
@@ -188,9 +174,7 @@ def test_a_prefix_of_a_loaded_model_is_packed_exactly(dtype: torch.dtype, tmp_pa
     np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
 
 
-def test_from_pretrained_takes_options_of_transformers(
-    small: tuple[SentenceEncoder, Path], tmp_path: Path
-) -> None:
+def test_from_pretrained_takes_options_of_transformers(small, tmp_path):
     encoder, folder = small
     rows = encoder.table()
     model = AveragingModel.from_pretrained(folder, embedding_dropout=0.5)

@@ -1,7 +1,5 @@
 """Models saved by sentence-transformers and transformers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +58,7 @@ def saved_by_them(tokenizer: Any, folder: Path) -> SentenceEncoder:
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_a_model_saved_again_by_sentence_transformers_is_unchanged(
-    kind: str, tmp_path: Path
-) -> None:
+def test_a_model_saved_again_by_sentence_transformers_is_unchanged(kind, tmp_path):
     encoder = saved_by_them(TOKENIZERS[kind](), tmp_path)
     assert not (tmp_path / "theirs" / "config.json").exists()
     again = SentenceEncoder.from_pretrained(tmp_path / "theirs")
@@ -76,7 +72,7 @@ def test_a_model_saved_again_by_sentence_transformers_is_unchanged(
     )
 
 
-def test_sentence_transformers_averages_marks_equally(tmp_path: Path) -> None:
+def test_sentence_transformers_averages_marks_equally(tmp_path):
     tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), "both")
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
     encoder = SentenceEncoder(model, tokenizer)
@@ -87,7 +83,7 @@ def test_sentence_transformers_averages_marks_equally(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the trainer warns
-def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path: Path) -> None:
+def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path):
     model = theirs(packaged_model("english")).float()
     pairs = Dataset.from_dict({"first": SENTENCES, "second": SENTENCES[1:] + SENTENCES[:1]})
     arguments = SentenceTransformerTrainingArguments(
@@ -113,9 +109,7 @@ def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path: Path)
         {"similarity_fn_name": "dot"},
     ],
 )
-def test_unsupported_settings_load_with_sentence_transformers(
-    settings: dict[str, Any], tmp_path: Path
-) -> None:
+def test_unsupported_settings_load_with_sentence_transformers(settings, tmp_path):
     """Ignoring them would silently change vectors or scores."""
     encoder = saved_by_them(WordTokenizer(["cat", "query"]), tmp_path)
     ours, given = str(tmp_path / "ours"), str(tmp_path / "given")
@@ -129,7 +123,7 @@ def test_unsupported_settings_load_with_sentence_transformers(
     assert SentenceEncoder.from_pretrained(given).dimension == 8
 
 
-def test_foreign_and_damaged_models_are_refused(tmp_path: Path) -> None:
+def test_foreign_and_damaged_models_are_refused(tmp_path):
     words = Tokenizer(WordLevel({"[UNK]": 0, "cat": 1}, unk_token="[UNK]"))
     table = StaticEmbedding(words, embedding_weights=np.eye(2, dtype=np.float32))
     SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(tmp_path / "other"))
@@ -148,7 +142,7 @@ def test_foreign_and_damaged_models_are_refused(tmp_path: Path) -> None:
             SentenceEncoder.from_pretrained(tmp_path / "theirs")
 
 
-def test_a_foreign_tokenizer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_tokenizer_is_refused(tmp_path, monkeypatch):
     marks = [("<pad>", 0.0), ("<unk>", 0.0)]
     pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581cat", -1.0)]
     (tmp_path / "modules.json").write_text("[]")
@@ -163,9 +157,7 @@ def test_a_foreign_tokenizer_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         load_tokenizer(tmp_path)
 
 
-def test_a_missing_protobuf_names_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_protobuf_names_the_extra(tmp_path, monkeypatch):
     saved_by_them(WordTokenizer(["cat"]), tmp_path)
     monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda name: name != "google.protobuf")
     with pytest.raises(MissingExtraError):
@@ -194,7 +186,7 @@ SAVED_BY_TRANSFORMERS = {
 
 
 @pytest.mark.parametrize("kind", SAVED_BY_TRANSFORMERS)
-def test_a_model_saved_again_by_transformers_is_unchanged(kind: str, tmp_path: Path) -> None:
+def test_a_model_saved_again_by_transformers_is_unchanged(kind, tmp_path):
     torch.manual_seed(0)
     tokenizer = SAVED_BY_TRANSFORMERS[kind]()
     config = RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=8, embedding_size=4)

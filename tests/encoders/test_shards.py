@@ -1,9 +1,6 @@
 """Texts and vectors written to files."""
 
-from __future__ import annotations
-
 import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +24,7 @@ if importlib.util.find_spec("lance"):
     WRITERS["v.lance"] = table_writer
 
 
-def test_parquet_files_contain_every_text_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_files_contain_every_text_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "TEXTS_PER_FILE", 4)
     with shard_writer(tmp_path / "new" / "out") as write:
         for start in range(0, 10, 2):
@@ -43,7 +38,7 @@ def test_parquet_files_contain_every_text_in_order(
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name] is table_writer])
 @pytest.mark.parametrize("count", [0, 10])
-def test_a_file_is_read_back(name: str, count: int, tmp_path: Path) -> None:
+def test_a_file_is_read_back(name, count, tmp_path):
     path = tmp_path / "new" / name
     with table_writer(path) as write:
         for start in range(0, max(count, 1), 4):
@@ -56,9 +51,7 @@ def test_a_file_is_read_back(name: str, count: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, DataError])
-def test_a_failed_write_leaves_nothing(
-    name: str, error: type[BaseException], tmp_path: Path
-) -> None:
+def test_a_failed_write_leaves_nothing(name, error, tmp_path):
     def broken() -> None:
         with WRITERS[name](tmp_path / name) as write:
             write(TEXTS, VECTORS)
@@ -69,7 +62,7 @@ def test_a_failed_write_leaves_nothing(
     assert not any(tmp_path.iterdir())
 
 
-def test_an_array_is_replaced_only_when_complete(tmp_path: Path) -> None:
+def test_an_array_is_replaced_only_when_complete(tmp_path):
     path = tmp_path / "v.npy"
     path.write_bytes(b"old")
     with array_writer(path) as write:
@@ -84,7 +77,7 @@ def test_an_array_is_replaced_only_when_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_an_unwritable_path_is_named(name: str, tmp_path: Path) -> None:
+def test_an_unwritable_path_is_named(name, tmp_path):
     (tmp_path / "file").touch()
     path = tmp_path / "file" / name
     with pytest.raises(DataError, match=str(path)), WRITERS[name](path):

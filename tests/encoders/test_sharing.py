@@ -1,7 +1,5 @@
 """Encoders shared by threads and processes, changing lists, other item types."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -25,7 +23,7 @@ pytestmark = pytest.mark.skipif(static.WordTable is None, reason="_words.c is no
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_blocks(monkeypatch):
     monkeypatch.setattr(static, "TEXTS_AT_A_TIME", 8)
     monkeypatch.setattr(static, "FEW_TEXTS", 3)
     monkeypatch.setattr(static, "MANY_WORDS", 20)
@@ -36,9 +34,7 @@ def table_of(tokenizer: SubwordTokenizer | WordTokenizer) -> np.ndarray:
     return random.normal(size=(tokenizer.vocab_size, 6)).astype(np.float32)
 
 
-def test_eight_threads_share_one_encoder(
-    subword: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_eight_threads_share_one_encoder(subword, monkeypatch):
     """Each call adds words to the table that the others read."""
     table = table_of(subword)
     texts = [
@@ -74,7 +70,7 @@ print(os.waitpid(child, 0)[1])
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_can_use_the_encoder() -> None:
+def test_a_forked_process_can_use_the_encoder():
     """Workers of `multiprocessing` and DataLoader fork on Linux."""
     command = [sys.executable, "-W", "ignore", "-c", FORK, json.dumps(["the cat"] * 1000)]
     env = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
@@ -105,9 +101,7 @@ CHANGES: dict[str, Callable[[list[str]], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changing_list_gives_its_original_vectors_or_an_error(
-    change: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changing_list_gives_its_original_vectors_or_an_error(change, monkeypatch):
     tokenizer = Meddling(WORDS)
     texts = list(SENTENCES[:32])
     tokenizer.meddle = lambda: None
@@ -124,7 +118,7 @@ def test_a_changing_list_gives_its_original_vectors_or_an_error(
 
 
 @pytest.mark.slow
-def test_items_replaced_by_another_thread_are_safe(word: WordTokenizer) -> None:
+def test_items_replaced_by_another_thread_are_safe(word):
     """Replaced strings stay alive while they are read."""
     table = table_of(word)
     texts = ["the cat " * 50] * 400
@@ -152,9 +146,7 @@ def test_items_replaced_by_another_thread_are_safe(word: WordTokenizer) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("wrong", [None, b"bytes", ["a"], np.str_])
 @pytest.mark.parametrize("position", [0, 8, 39])
-def test_an_item_that_is_not_a_string_is_named(
-    position: int, wrong: object, threads: int, word: WordTokenizer
-) -> None:
+def test_an_item_that_is_not_a_string_is_named(position, wrong, threads, word):
     texts: list = ["the cat"] * 40
     texts[position] = wrong
     encoder, table = StaticEncoder(word, num_threads=threads), table_of(word)
@@ -164,15 +156,13 @@ def test_an_item_that_is_not_a_string_is_named(
     with pytest.raises(TypeError):
         encoder.encode(texts, table)
     with pytest.raises(TypeError):
-        encoder.encode(wrong if wrong != ["a"] else (5,), table)  # type: ignore[arg-type]
+        encoder.encode(wrong if wrong != ["a"] else (5,), table)
     assert encoder.encode(["the cat"] * 40, table).any()  # and it still works
 
 
 @pytest.mark.parametrize("error", [TypeError, KeyboardInterrupt])
 @pytest.mark.parametrize("here", [False, True])
-def test_an_error_in_one_thread_stops_the_others(
-    here: bool, error: type[BaseException], word: WordTokenizer
-) -> None:
+def test_an_error_in_one_thread_stops_the_others(here, error, word):
     encoder, ended, halted = StaticEncoder(word, num_threads=3), threading.Event(), []
 
     def work(number: int) -> None:
@@ -182,7 +172,7 @@ def test_an_error_in_one_thread_stops_the_others(
         ended.set()
 
     with pytest.raises(error):
-        encoder._run(work, [0, 1, 2], lambda: halted.append(True))  # type: ignore
+        encoder._run(work, [0, 1, 2], lambda: halted.append(True))
     assert ended.is_set()
     assert halted
 
@@ -199,7 +189,7 @@ CONTAINERS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
-def test_any_container_of_texts_is_encoded(name: str, word: WordTokenizer) -> None:
+def test_any_container_of_texts_is_encoded(name, word):
     encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
-    vectors = encoder.encode(CONTAINERS[name](), table)  # type: ignore[arg-type]
+    vectors = encoder.encode(CONTAINERS[name](), table)
     np.testing.assert_array_equal(vectors, encoder.encode(SENTENCES, table))

@@ -1,7 +1,5 @@
 """The fast path equals the slow path on any text, in any order, from any thread."""
 
-from __future__ import annotations
-
 import lzma
 import os
 import sys
@@ -71,19 +69,19 @@ TOKENIZERS: dict[str, Callable[[bool, bool], TextTokenizer]] = {
     params=product(TOKENIZERS, [True, False], [True, False]),
     ids=lambda p: f"{p[0]}{', lower' * p[1]}{', unknown kept' * p[2]}",
 )
-def tokenizer(request: pytest.FixtureRequest) -> TextTokenizer:
+def tokenizer(request):
     kind, lowercase, keep_unknown = request.param
     return TOKENIZERS[kind](lowercase, keep_unknown)
 
 
 @pytest.fixture(autouse=True)
-def always_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def always_in_blocks(monkeypatch):
     """Use blocks for few texts too."""
     monkeypatch.setattr(static, "FEW_TEXTS", 3)
 
 
 def random_table(tokenizer: object, dimension: int = 5) -> np.ndarray:
-    rows = min(tokenizer.vocab_size, 9973)  # type: ignore[attr-defined]
+    rows = min(tokenizer.vocab_size, 9973)
     return np.random.default_rng(rows).normal(size=(rows, dimension)).astype(np.float32)
 
 
@@ -107,13 +105,13 @@ def assert_exact(
 
 
 @given(texts=st.lists(st.one_of(st.text(st.characters()), any_text), max_size=8))
-def test_fast_and_slow_path_agree_on_any_text(texts: list[str], tokenizer: TextTokenizer) -> None:
+def test_fast_and_slow_path_agree_on_any_text(texts, tokenizer):
     assert_exact(tokenizer, [*texts, "the cat"])
 
 
 @given(texts=st.lists(st.one_of(st.text(st.characters()), any_text), max_size=8))
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_normalization_does_not_cross_word_boundaries(lowercase: bool, texts: list[str]) -> None:
+def test_normalization_does_not_cross_word_boundaries(lowercase, texts):
     assert_exact(Characters(lowercase), [*texts, "the cat"])
 
 
@@ -130,7 +128,7 @@ def is_odd(c: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_every_odd_unicode_character_stays_in_its_word(lowercase: bool) -> None:
+def test_every_odd_unicode_character_stays_in_its_word(lowercase):
     odd = [c for c in map(chr, range(sys.maxunicode + 1)) if is_odd(c)]
     assert len(odd) > 10_000
     assert_exact(Characters(lowercase), [f"a\u03a3{c} {c}b\x01{c}" for c in odd])
@@ -138,7 +136,7 @@ def test_every_odd_unicode_character_stays_in_its_word(lowercase: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_fast_and_slow_path_agree_on_ten_languages(kind: str) -> None:
+def test_fast_and_slow_path_agree_on_ten_languages(kind):
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
         pytest.skip("PARAPHRASTIC_DATA is not set: no real text here")
@@ -158,9 +156,7 @@ def test_fast_and_slow_path_agree_on_ten_languages(kind: str) -> None:
     assert_exact(tokenizer, [*lines, *unspaced, *long], StaticEncoder(tokenizer, num_threads=2))
 
 
-def test_blocks_and_threads_do_not_change_the_vectors(
-    tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_and_threads_do_not_change_the_vectors(tokenizer, monkeypatch):
     texts = [*SENTENCES, *HOSTILE, "", "\ud800 the cat", "the \udfff"]
     table = random_table(tokenizer)
     expected = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
@@ -177,9 +173,7 @@ def test_blocks_and_threads_do_not_change_the_vectors(
         assert encoder.encode(texts[:0], table).shape == (0, 5)
 
 
-def test_the_cache_does_not_change_the_vectors(
-    tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_does_not_change_the_vectors(tokenizer, monkeypatch):
     texts = [*SENTENCES, *HOSTILE, "x" * 500, "the" + "\u0301" * 60, "\u732b" * 100]
     for most, longest in [(0, 48), (5, 48), (100, 48), (10**6, 0), (10**6, 3), (10**6, 10**6)]:
         monkeypatch.setattr(static, "MOST_WORDS", most)
@@ -191,9 +185,7 @@ def test_the_cache_does_not_change_the_vectors(
         assert len(encoder._words) <= most
 
 
-def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length(
-    word: WordTokenizer,
-) -> None:
+def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length(word):
     texts = ["\u2603\u2603", "", " \t\0\x7f\u00a0\u200b", "\ud800", "zzz", "the cat", "rain"]
     encoder, table = StaticEncoder(word), random_table(word)
     lengths = np.linalg.norm(encoder.encode(texts, table, normalize_embeddings=True), axis=1)
@@ -202,14 +194,14 @@ def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length(
 
 
 @pytest.mark.parametrize("texts", [["", "\0", " \t"], ["the cat"] + [""] * 5000])
-def test_empty_lines_are_zeros(texts: list[str], subword: SubwordTokenizer) -> None:
+def test_empty_lines_are_zeros(texts, subword):
     vectors = StaticEncoder(subword, num_threads=2).encode(texts, random_table(subword))
     assert vectors.shape == (len(texts), 5)
     assert not vectors[1:].any()
 
 
 @pytest.mark.slow
-def test_a_line_of_a_million_characters(subword: SubwordTokenizer, word: WordTokenizer) -> None:
+def test_a_line_of_a_million_characters(subword, word):
     spaced = (" ".join(SENTENCES) * 1000)[:1_000_000]
     unspaced = spaced.replace(" ", "")
     texts = [spaced, unspaced[:200_000], "x" * 1_000_000, "\u732b" * 200_000, "the cat"]
@@ -226,7 +218,7 @@ def test_a_line_of_a_million_characters(subword: SubwordTokenizer, word: WordTok
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
-def test_the_mean_of_one_word_repeated_is_its_row(scale: float, word: WordTokenizer) -> None:
+def test_the_mean_of_one_word_repeated_is_its_row(scale, word):
     table = np.float32(scale) * random_table(word, dimension=64)
     row = table[word.encode_batch(["the"])[0][0]]
     vectors = StaticEncoder(word).encode(["the " * times for times in (1, 300, 100_000)], table)

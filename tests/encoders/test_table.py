@@ -1,9 +1,6 @@
 """Rounding errors of packed tables, and their averages on the fast path."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,14 +28,14 @@ tables = st.integers(1, 9).flatmap(lambda n: arrays(np.float32, (4, n), elements
 
 
 @given(tables)
-def test_int8_rounds_by_at_most_half_a_step(table: np.ndarray) -> None:
+def test_int8_rounds_by_at_most_half_a_step(table):
     step = np.abs(table).max(1, keepdims=True) / 127
     off = np.abs(unpacked(packed(table, "int8")).astype(np.float64) - table)
     assert (off <= 0.5 * step * 1.001 + 1e-38).all()
 
 
 @given(tables)
-def test_int4_is_at_least_as_exact_as_seven_plain_steps(table: np.ndarray) -> None:
+def test_int4_is_at_least_as_exact_as_seven_plain_steps(table):
     """Up to rounding of the step to five binary digits."""
     exact, held = table.astype(np.float64), packed(table, "int4")
     assert (held.shape, width(held)) == ((4, (table.shape[1] + 1) // 2 + 4), table.shape[1])
@@ -49,7 +46,7 @@ def test_int4_is_at_least_as_exact_as_seven_plain_steps(table: np.ndarray) -> No
 
 
 @given(tables)
-def test_packing_again_changes_nothing(table: np.ndarray) -> None:
+def test_packing_again_changes_nothing(table):
     """bfloat16 rounds as in torch, and represents int4 exactly."""
     for precision in ("bfloat16", "int8", "int4"):
         once = unpacked(packed(table, precision))
@@ -60,7 +57,7 @@ def test_packing_again_changes_nothing(table: np.ndarray) -> None:
     assert shortened(held).dtype == np.uint16
 
 
-def test_eight_binary_digits_are_shortened_without_loss() -> None:
+def test_eight_binary_digits_are_shortened_without_loss():
     table = np.array([[0.5, -1.25], [3.0, 0.0]], np.float32)
     assert shortened(table).dtype == np.uint16
     np.testing.assert_array_equal(unpacked(shortened(table)), table)
@@ -70,17 +67,17 @@ def test_eight_binary_digits_are_shortened_without_loss() -> None:
     assert rounding_error(table, exact) == pytest.approx(0.1)  # (3, 0) stored as (3, 0.3)
 
 
-def test_deriving_a_table_does_not_change_it() -> None:
+def test_deriving_a_table_does_not_change_it():
     rows = np.array([[0.1, 2.0, 0.0], [3.0, -4.0, 5.0]], np.float32)
     table = Table.of(rows.copy())
     with pytest.raises(FrozenInstanceError):
-        table.numbers = rows  # type: ignore[misc]
+        table.numbers = rows
     for other in (table.with_precision("int8"), table.with_norm_power(2), table.with_dimension(2)):
         other.numbers[:] = 0
     np.testing.assert_array_equal(table.rows(), rows)
 
 
-def test_a_derived_table_does_not_follow_training(word: WordTokenizer) -> None:
+def test_a_derived_table_does_not_follow_training(word):
     config = AveragingConfig(vocab_size=word.vocab_size, hidden_size=4)
     whole = SentenceEncoder(AveragingModel(config), word)
     same = [whole.with_dimension(4), whole.with_norm_power(1)]
@@ -94,9 +91,7 @@ def test_a_derived_table_does_not_follow_training(word: WordTokenizer) -> None:
 @pytest.mark.parametrize("dimension", [1, 5, 16, 33, 300, 512])
 @pytest.mark.parametrize("precision", ["bfloat16", "int8", "int4"])
 @pytest.mark.parametrize("normalize", [False, True])
-def test_the_fast_path_averages_packed_tables_exactly(
-    dimension: int, precision: str, normalize: bool
-) -> None:
+def test_the_fast_path_averages_packed_tables_exactly(dimension, precision, normalize):
     rng = np.random.default_rng(0)
     words = [f"w{i}" for i in range(50)]
     tokenizer = WordTokenizer(words)
@@ -112,7 +107,7 @@ def test_the_fast_path_averages_packed_tables_exactly(
 
 
 @needs_c
-def test_precisions_of_the_packaged_model() -> None:
+def test_precisions_of_the_packaged_model():
     exact = SentenceEncoder.from_pretrained("tiny").with_precision("float32")
     half, bytes_ = exact.with_precision("bfloat16"), exact.with_precision("int8")
     nibbles = exact.with_precision("int4")
@@ -130,7 +125,7 @@ def test_precisions_of_the_packaged_model() -> None:
     np.testing.assert_array_equal(nibbles.table(), exact.table())  # the file is int4
 
 
-def test_a_prefix_is_a_slice() -> None:
+def test_a_prefix_is_a_slice():
     whole = SentenceEncoder.from_pretrained("english")
     small = whole.with_dimension(64)
     assert (small.dimension, small.name) == (64, "english-64")
@@ -147,7 +142,7 @@ def test_a_prefix_is_a_slice() -> None:
 
 
 @needs_c
-def test_a_rounded_table_is_not_rounded_again(tmp_path: Path) -> None:
+def test_a_rounded_table_is_not_rounded_again(tmp_path):
     small = SentenceEncoder.from_pretrained("english").with_dimension(32).with_precision("int8")
     for again in (lambda: small.with_precision("bfloat16"), lambda: small.with_norm_power(0.5)):
         with pytest.raises(ModelError):
@@ -160,7 +155,7 @@ def test_a_rounded_table_is_not_rounded_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8", "int4"])
-def test_large_numbers_stay_finite(precision: str) -> None:
+def test_large_numbers_stay_finite(precision):
     largest = np.finfo(np.float32).max
     table = np.array([[largest, -largest], [3e38, 1e38]], np.float32)
     held = packed(table, precision)
@@ -171,7 +166,7 @@ def test_large_numbers_stay_finite(precision: str) -> None:
 @needs_c
 @pytest.mark.parametrize("columns", [0, 3, 4])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
-def test_a_row_too_short_for_its_scale_is_refused(columns: int, kind: type) -> None:
+def test_a_row_too_short_for_its_scale_is_refused(columns, kind):
     tokenizer = WordTokenizer(["a"])
     table = np.zeros((tokenizer.vocab_size, columns), kind)
     words = static.WordTable(lowercase=True)
@@ -186,9 +181,7 @@ def by_hand(table: np.ndarray, texts: list[list[int]]) -> np.ndarray:
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8", "int4"])
 @pytest.mark.parametrize("most", [16_384, 1, 5])
-def test_means_do_not_depend_on_the_block_size(
-    most: int, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_means_do_not_depend_on_the_block_size(most, precision, monkeypatch):
     monkeypatch.setattr(means, "TOKENS_AT_A_TIME", most)
     random = np.random.default_rng(1)
     table = packed(random.standard_normal((20, 6)).astype(np.float32), precision)

@@ -1,7 +1,5 @@
 """The compiled word table: words, averages, segmentation, and invalid input."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable
@@ -32,7 +30,7 @@ def i8(*numbers: int) -> np.ndarray:
 
 
 @pytest.fixture
-def table() -> WordTable:
+def table():
     """`a` is row 0, `b` rows 1 and 2, `c` nothing."""
     known = WordTable()
     known.add(["a", "b", "c"], i4(1, 2, 0), i4(0, 1, 2))
@@ -48,21 +46,21 @@ def missing(table: WordTable, *texts: str) -> list[str]:
     return block.asked()
 
 
-def test_missing_words_are_listed_once(table: WordTable) -> None:
+def test_missing_words_are_listed_once(table):
     assert missing(table, "b x a", "", "y x", "x", "c") == ["x", "y"]
     assert missing(WordTable(), "", " \t\0\x7f", "\n") == []
     assert missing(WordTable()) == []
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
-def test_words_are_split_at_ascii_spaces_and_control_characters(texts: list[str]) -> None:
+def test_words_are_split_at_ascii_spaces_and_control_characters(texts):
     spaces = dict.fromkeys((*range(33), 127), " ")
     words = [word for text in texts for word in text.translate(spaces).split(" ") if word]
     assert missing(WordTable(lowercase=False), *texts) == list(dict.fromkeys(words))
 
 
 @pytest.mark.parametrize("length", [*range(1, 35), 1000])
-def test_words_of_every_length_are_distinguished(length: int) -> None:
+def test_words_of_every_length_are_distinguished(length):
     """By last letter, length, and the place of a letter."""
     words = ["x" * length, "x" * (length - 1) + "y", "x" * (length + 1), "y" + "x" * length]
     known = WordTable()
@@ -73,13 +71,13 @@ def test_words_of_every_length_are_distinguished(length: int) -> None:
     np.testing.assert_array_equal(out, np.eye(4, 5).repeat(2, 0))
 
 
-def test_only_ascii_words_are_lower_cased() -> None:
+def test_only_ascii_words_are_lower_cased():
     assert missing(WordTable(), "THE Éa [@Z`{") == ["the", "Éa", "[@z`{"]
     assert missing(WordTable(), "THE [@Z`{ ABCDEFGHIJ") == ["the", "[@z`{", "abcdefghij"]
     assert missing(WordTable(lowercase=False), "THE Éa") == ["THE", "Éa"]
 
 
-def test_a_range_of_a_list_is_encoded(table: WordTable) -> None:
+def test_a_range_of_a_list_is_encoded(table):
     out = np.full((3, 4), 7, np.float32)
     table.block().mean(["x", "a", "x"], 1, 2, ROWS, out, False)
     np.testing.assert_array_equal(out, [[7] * 4, ROWS[0], [7] * 4])
@@ -95,15 +93,13 @@ def test_a_range_of_a_list_is_encoded(table: WordTable) -> None:
         *((wrong, 0, 2) for wrong in [[-1, 0, 1], [0, 2, 1], [0, 1, 4], [0, 2**62, 2**62]]),
     ],
 )
-def test_texts_outside_their_bytes_are_refused(
-    table: WordTable, offsets: list[int], start: int, stop: int
-) -> None:
+def test_texts_outside_their_bytes_are_refused(table, offsets, start, stop):
     out = np.full((2, 4), 7, np.float32)
     with pytest.raises(ValueError, match="range"):
         table.block().mean_arrow(i8(*offsets), b"a b", start, stop, ROWS, out, False)
 
 
-def test_waiting_texts_must_be_in_the_answered_ones(table: WordTable) -> None:
+def test_waiting_texts_must_be_in_the_answered_ones(table):
     block, out = table.block(), np.zeros((2, 4), np.float32)
     block.mean_arrow(i8(0, 1, 3), b"axy", 0, 2, ROWS, out, False)
     with pytest.raises(ValueError, match="range"):
@@ -114,7 +110,7 @@ def test_waiting_texts_must_be_in_the_answered_ones(table: WordTable) -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=1)))
-def test_every_added_word_is_found_again(words: list[str]) -> None:
+def test_every_added_word_is_found_again(words):
     known = WordTable(lowercase=False)
     known.add(words, np.zeros(len(words), np.int32), NO_IDS)
     known.add(words, np.zeros(len(words), np.int32), NO_IDS)  # skipped
@@ -122,7 +118,7 @@ def test_every_added_word_is_found_again(words: list[str]) -> None:
     assert missing(known, *words, "new one") == [w for w in ("new", "one") if w not in words]
 
 
-def test_a_mean_by_hand(table: WordTable) -> None:
+def test_a_mean_by_hand(table):
     """`b x` is rows 1, 2 and, for the missing x, 4 and 4: (4 + 8 + 16 + 16) / 4 = 11 and so on."""
     out = np.full((3, 4), np.nan, np.float32)
     block, texts = table.block(), ["b x", "", "c"]
@@ -134,7 +130,7 @@ def test_a_mean_by_hand(table: WordTable) -> None:
     assert block.asked() == []
 
 
-def test_a_block_learns_short_words_up_to_the_limit(table: WordTable) -> None:
+def test_a_block_learns_short_words_up_to_the_limit(table):
     block = table.block()
     texts = ["x éééé 12345 x", "asked later"]
     out = np.zeros((2, 4), np.float32)
@@ -152,7 +148,7 @@ def test_a_block_learns_short_words_up_to_the_limit(table: WordTable) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 9, 31, 32, 33, 1023, 1024, 1025, 5000])
-def test_a_mean_of_many_rows_equals_the_oracle(count: int) -> None:
+def test_a_mean_of_many_rows_equals_the_oracle(count):
     random = np.random.default_rng(count)
     rows = random.normal(size=(30, 5)).astype(np.float32)
     ids = random.integers(30, size=count).astype(np.int32)
@@ -190,7 +186,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_arguments_that_do_not_fit_are_refused(name: str, table: WordTable) -> None:
+def test_arguments_that_do_not_fit_are_refused(name, table):
     given = GIVEN | WRONG[name]
     with pytest.raises((ValueError, TypeError, BufferError)):
         average(*given.values(), False)
@@ -215,7 +211,7 @@ def test_arguments_that_do_not_fit_are_refused(name: str, table: WordTable) -> N
         (["x"], i4(1), i4(1, 1)),
     ],
 )
-def test_wrong_counts_are_refused(words: list[str], counts: object, ids: object) -> None:
+def test_wrong_counts_are_refused(words, counts, ids):
     known = WordTable()
     with pytest.raises((ValueError, TypeError)):
         known.add(words, counts, ids)
@@ -227,7 +223,7 @@ def test_wrong_counts_are_refused(words: list[str], counts: object, ids: object)
     ("counts", "ids"),
     [(i4(2), i4(1)), (i4(-1), i4(1)), (NO_IDS, NO_IDS), (i8(1), i4(1)), ([1], [1])],
 )
-def test_a_wrong_answer_is_refused(counts: object, ids: object) -> None:
+def test_a_wrong_answer_is_refused(counts, ids):
     block, out = WordTable().block(), np.zeros((1, 4), np.float32)
     block.mean(["x"], 0, 1, ROWS, out, False)
     for texts in (["x"], ("x",), []):
@@ -237,7 +233,7 @@ def test_a_wrong_answer_is_refused(counts: object, ids: object) -> None:
     np.testing.assert_array_equal(out[0], ROWS[3])
 
 
-def test_texts_that_changed_before_the_answer_write_nothing() -> None:
+def test_texts_that_changed_before_the_answer_write_nothing():
     for texts, error in [(["y"], None), ([None], TypeError), ([], (IndexError, ValueError))]:
         block, out = WordTable().block(), np.zeros((1, 4), np.float32)
         block.mean(["x"], 0, 1, ROWS, out, False)
@@ -256,9 +252,7 @@ def test_texts_that_changed_before_the_answer_write_nothing() -> None:
         *((["a"], place) for place in (("0", 1), (0, None), (0, 2**70), (0.5, 1))),
     ],
 )
-def test_other_types_and_ids_out_of_range_are_refused(
-    given: object, place: tuple, table: WordTable
-) -> None:
+def test_other_types_and_ids_out_of_range_are_refused(given, place, table):
     out = np.empty((1, 4), np.float32)
     with pytest.raises((TypeError, OverflowError)):
         table.block().mean(given, *place, ROWS, out, False)
@@ -303,7 +297,7 @@ def use(table: WordTable, texts: list[str]) -> None:
             function(*arguments)
 
 
-def test_calls_keep_no_references(table: WordTable) -> None:
+def test_calls_keep_no_references(table):
     texts = ["a Ünder " + "x" * 30, "b"]
     held = [*GIVEN.values(), table, texts, *texts]
     before = [sys.getrefcount(thing) for thing in held]
@@ -319,7 +313,7 @@ def resident_bytes() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux's /proc")
-def test_memory_does_not_grow_over_thousands_of_calls() -> None:
+def test_memory_does_not_grow_over_thousands_of_calls():
     texts = [f"word{i} Ünder x{i % 7}" * 40 for i in range(100)]
     for calls in (30, 250):
         before = resident_bytes()
@@ -358,9 +352,7 @@ SCORES: dict[str, Callable[[str, float], float]] = {
 
 @pytest.mark.parametrize("keep_unknown", [False, True])
 @pytest.mark.parametrize("scores", SCORES)
-def test_ascii_words_are_segmented_like_sentencepiece(
-    scores: str, keep_unknown: bool, subword: SubwordTokenizer
-) -> None:
+def test_ascii_words_are_segmented_like_sentencepiece(scores, keep_unknown, subword):
     proto = ModelProto.FromString(subword._model)
     for piece in proto.pieces:
         piece.score = SCORES[scores](piece.piece, piece.score)
@@ -375,7 +367,7 @@ def test_ascii_words_are_segmented_like_sentencepiece(
     assert cut(tokenizer.unigram(), chosen) == expected
 
 
-def test_other_words_are_left_to_the_tokenizer(subword: SubwordTokenizer) -> None:
+def test_other_words_are_left_to_the_tokenizer(subword):
     known = WordTable()
     known.cut_with(*subword.unigram())
     words = read(known, "the été the")
@@ -395,9 +387,7 @@ def test_other_words_are_left_to_the_tokenizer(subword: SubwordTokenizer) -> Non
         (["a"], None, True),
     ],
 )
-def test_a_wrong_model_is_refused_and_the_previous_one_stays(
-    wrong: tuple[object, ...], subword: SubwordTokenizer
-) -> None:
+def test_a_wrong_model_is_refused_and_the_previous_one_stays(wrong, subword):
     known = WordTable()
     known.cut_with(*subword.unigram())
     expected = read(known, "the cat")
@@ -406,7 +396,7 @@ def test_a_wrong_model_is_refused_and_the_previous_one_stays(
     assert read(known, "the cat") == expected
 
 
-def test_odd_models_give_valid_ids() -> None:
+def test_odd_models_give_valid_ids():
     """No pieces, no mark, the empty piece, infinite and NaN scores, duplicate pieces."""
     for pieces in ([], ["", "", "a"], ["", "", SPACE_MARK], ["a", "a", "aa"], ["é", "a\0"]):
         for score in (0.0, -1e38, np.inf, -np.inf, np.nan):

@@ -7,8 +7,6 @@
 so in the commit.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

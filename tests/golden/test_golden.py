@@ -1,7 +1,5 @@
 """Results equal the golden files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -29,7 +27,7 @@ def differences(found: Any, kept: Any, tolerance: float, place: str = "") -> Ite
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_results_equal_the_golden_file(name: str) -> None:
+def test_results_equal_the_golden_file(name):
     path = FOLDER / f"{name}.json"
     kept = json.loads(path.read_text(encoding="utf-8"))
     found = json.loads(json.dumps(FILES[name].make()))
@@ -41,5 +39,5 @@ def test_results_equal_the_golden_file(name: str) -> None:
     )
 
 
-def test_every_golden_file_is_made() -> None:
+def test_every_golden_file_is_made():
     assert {path.stem for path in FOLDER.glob("*.json")} == set(FILES)

@@ -1,7 +1,5 @@
 """A small local file server that can fail."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +29,7 @@ class Server:
     files: dict[str, Served] = field(default_factory=dict)
 
     def serve(self, name: str, content: bytes, **how: object) -> Served:
-        self.files[f"/{name}"] = Served(content, **how)  # type: ignore[arg-type]
+        self.files[f"/{name}"] = Served(content, **how)
         return self.files[f"/{name}"]
 
     def url(self, name: str) -> str:

@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import hashlib
 import io
 import logging
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io import download
 from paraphrastic_hf.io.download import TRIES, Remote, cache_folder, fetch, snapshot
-from tests.hub.server import Fault, Hub, pointing, running
+from tests.hub.server import Fault, pointing, running
 from tests.io.serving import Server, serving
 
 CONTENT = b"".join(b"line %d\n" % number for number in range(1000))
@@ -28,12 +25,12 @@ PAGE = b"\n<!DOCTYPE html>\n<html><head><title>Log in</title></head></html>\n"
 
 
 @pytest.fixture(autouse=True)
-def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_waits(monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     with serving() as place:
         yield place
 
@@ -66,7 +63,7 @@ def refused(wanted: Remote, folder: Path, text: str = "") -> None:
     assert kept(folder) == before
 
 
-def test_a_file_is_downloaded_once(server: Server, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_once(server, tmp_path):
     file = server.serve("en/fr/en-fr.txt", CONTENT)
     template = Remote("{config}/a.{second}.txt", server.url("{first}/{second}/{config}.txt"))
     for _ in range(2):
@@ -76,7 +73,7 @@ def test_a_file_is_downloaded_once(server: Server, tmp_path: Path) -> None:
     assert len(file.requests) == 1
 
 
-def test_a_wrong_checksum_is_refused(server: Server, tmp_path: Path) -> None:
+def test_a_wrong_checksum_is_refused(server, tmp_path):
     wanted = remote(server, sha256=SHA256, size=len(CONTENT))
     for wrong in (CONTENT + b"x", CONTENT[:-1], b"", PAGE):
         server.serve("a.txt", wrong)
@@ -89,17 +86,13 @@ def test_a_wrong_checksum_is_refused(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [PAGE, b""])
-def test_web_pages_and_empty_files_are_refused(
-    wrong: bytes, server: Server, tmp_path: Path
-) -> None:
+def test_web_pages_and_empty_files_are_refused(wrong, server, tmp_path):
     server.serve("a.gz", wrong)
     refused(remote(server, "a.gz"), tmp_path, "a.gz")
 
 
 @pytest.mark.parametrize("has_ranges", [True, False])
-def test_a_broken_download_is_resumed(
-    has_ranges: bool, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_download_is_resumed(has_ranges, server, tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 100)  # only whole chunks are kept
     file = server.serve("a.txt", CONTENT, cuts=[1000, 2000], has_ranges=has_ranges)
     assert fetch(remote(server, sha256=SHA256), tmp_path).read_bytes() == CONTENT
@@ -108,7 +101,7 @@ def test_a_broken_download_is_resumed(
 
 
 @pytest.mark.parametrize("statuses", [[500, 429, 503], [200, 500, 502]])
-def test_server_errors_are_retried(statuses: list[int], server: Server, tmp_path: Path) -> None:
+def test_server_errors_are_retried(statuses, server, tmp_path):
     cuts = [HALF] if statuses[0] == 200 else []
     file = server.serve("a.txt", CONTENT, statuses=statuses, cuts=cuts)
     assert fetch(remote(server, sha256=SHA256), tmp_path).read_bytes() == CONTENT
@@ -118,14 +111,7 @@ def test_server_errors_are_retried(statuses: list[int], server: Server, tmp_path
 @pytest.mark.parametrize(
     ("status", "cuts", "tries"), [(404, [], 1), (500, [], TRIES), (200, [0] * 100, TRIES)]
 )
-def test_persistent_errors_are_reported(
-    status: int,
-    cuts: list[int],
-    tries: int,
-    server: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_persistent_errors_are_reported(status, cuts, tries, server, tmp_path, monkeypatch):
     file = server.serve("a.txt", CONTENT, statuses=[status] * 10, cuts=cuts)
     refused(remote(server), tmp_path, "" if status == 200 else str(status))
     assert len(file.requests) == tries or cuts  # huggingface_hub resumes by itself
@@ -135,7 +121,7 @@ def test_persistent_errors_are_reported(
     refused(remote(gone), tmp_path)
 
 
-def test_concurrent_downloads_are_done_once(server: Server, tmp_path: Path) -> None:
+def test_concurrent_downloads_are_done_once(server, tmp_path):
     file = server.serve("a.zip", zipped(a=CONTENT * 50))
     start = threading.Barrier(2)
 
@@ -148,7 +134,7 @@ def test_concurrent_downloads_are_done_once(server: Server, tmp_path: Path) -> N
     assert len(file.requests) == 1
 
 
-def test_a_damaged_archive_is_downloaded_again(server: Server, tmp_path: Path) -> None:
+def test_a_damaged_archive_is_downloaded_again(server, tmp_path):
     good = zipped(a=CONTENT)
     server.serve("a.zip", good[:-30])
     with pytest.raises(DataError):
@@ -158,9 +144,7 @@ def test_a_damaged_archive_is_downloaded_again(server: Server, tmp_path: Path) -
     assert (fetch(remote(server, "a.zip"), tmp_path) / "in" / "a.txt").read_bytes() == CONTENT
 
 
-def test_an_unverified_file_is_compared_with_the_first_one(
-    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unverified_file_is_compared_with_the_first_one(server, tmp_path, caplog):
     server.serve("a.txt", CONTENT)
     with caplog.at_level(logging.WARNING, logger=download.__name__):
         fetch(remote(server), tmp_path).unlink()
@@ -178,7 +162,7 @@ def test_an_unverified_file_is_compared_with_the_first_one(
     assert fetch(remote(server), tmp_path).read_bytes() == b"new\n"
 
 
-def test_an_archive_is_verified_by_its_members(server: Server, tmp_path: Path) -> None:
+def test_an_archive_is_verified_by_its_members(server, tmp_path):
     members = {"**/*.txt": (hashlib.sha256(b"one\ntwo\n").hexdigest(), 8)}
     wanted = remote(server, "a.zip", members=members)
     for wrong in (zipped(b=b"TWO\n", a=b"one\n"), zipped(a=b"one\n"), zipped()):
@@ -189,7 +173,7 @@ def test_an_archive_is_verified_by_its_members(server: Server, tmp_path: Path) -
     assert kept(tmp_path) == {"a.zip", "a.zip.unpacked"}
 
 
-def test_the_variable_sets_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_sets_the_cache_folder(monkeypatch):
     monkeypatch.setenv("HF_HOME", "home")
     monkeypatch.setenv(download.CACHE_VARIABLE, "chosen")
     assert cache_folder() == Path("chosen")
@@ -202,7 +186,7 @@ REST = {"checkpoints/1.pt": b"1", "model.h5": b"2"}
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(tmp_path, monkeypatch):
     """A Hub with one model, and clients with short timeouts."""
     repositories = {"models/me/model": {**FILES, **REST}}
     with running(repositories) as server, pointing(server, tmp_path / "home"):
@@ -218,7 +202,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         *((name, "500", TRIES - 1) for name in ("safetensors", "models/.*/revision", "/tree")),
     ],
 )
-def test_temporary_failures_are_retried(matches: str, kind: str, times: int, hub: Hub) -> None:
+def test_temporary_failures_are_retried(matches, kind, times, hub):
     fault = Fault(f"^GET .*{matches}", kind, times)
     hub.faults = [fault]
     folder = snapshot("me/model")
@@ -230,7 +214,7 @@ def test_temporary_failures_are_retried(matches: str, kind: str, times: int, hub
 @pytest.mark.parametrize(
     ("matches", "kind"), [("safetensors", "500"), ("/tree", "429"), ("safetensors", "cut")]
 )
-def test_persistent_failures_are_one_error(matches: str, kind: str, hub: Hub) -> None:
+def test_persistent_failures_are_one_error(matches, kind, hub):
     hub.faults = [Fault(f"^GET .*{matches}", kind, 10**6)]
     with pytest.raises(ModelError):
         local_directory("me/model")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip
@@ -7,7 +5,6 @@ import io
 import lzma
 import tempfile
 import zipfile
-from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,7 +38,7 @@ def written(path: Path, content: str | bytes) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
-def test_lines_are_numbered_from_1_packed_or_not(name: str, tmp_path: Path) -> None:
+def test_lines_are_numbered_from_1_packed_or_not(name, tmp_path):
     path = written(tmp_path / name, "one\n\n三\n")
     assert list(text_lines(path)) == [(1, "one"), (2, ""), (3, "三")]
     written(path, b"one\r\n\xff\nthree")
@@ -59,15 +56,13 @@ def test_lines_are_numbered_from_1_packed_or_not(name: str, tmp_path: Path) -> N
         ("\ufeff", [""]),
     ],
 )
-def test_a_harmless_oddity_does_not_change_the_lines(
-    content: str, expected: list[str], tmp_path: Path
-) -> None:
+def test_a_harmless_oddity_does_not_change_the_lines(content, expected, tmp_path):
     path = written(tmp_path / "a.txt", content)
     assert list(text_lines(path)) == list(enumerate(expected, 1))
 
 
 @given(st.lists(st.text(st.sampled_from(["a", "\t", *LINE_MARKS]), min_size=1), max_size=4))
-def test_only_a_line_feed_ends_a_line(texts: list[str]) -> None:
+def test_only_a_line_feed_ends_a_line(texts):
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder) / "a.txt", "".join(f"b{text}c\n" for text in texts))
         assert [line for _, line in text_lines(path)] == [f"b{text}c" for text in texts]
@@ -77,7 +72,7 @@ def test_only_a_line_feed_ends_a_line(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
 @pytest.mark.parametrize("bad", [b"caf\xe9\n", b"le\0ft\n"], ids=["latin-1", "NUL"])
-def test_bytes_that_are_not_text_are_refused(bad: bytes, name: str, tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_refused(bad, name, tmp_path):
     path = written(tmp_path / name, b"fine\n" + bad)
     good = written(tmp_path / "good", "1\n2\n")
     for read in (
@@ -91,7 +86,7 @@ def test_bytes_that_are_not_text_are_refused(bad: bytes, name: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_refused_with_and_without_its_mark(encoding: str, tmp_path: Path) -> None:
+def test_utf_16_is_refused_with_and_without_its_mark(encoding, tmp_path):
     data = "a cat\tun chat\n".encode(encoding)
     with pytest.raises(DataError):
         checked_start(data, "a.tsv")
@@ -100,16 +95,14 @@ def test_utf_16_is_refused_with_and_without_its_mark(encoding: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("head", [b"", b"a cat\n", b"a\0cat sleeps\n", codecs.BOM_UTF8 + b"a"])
-def test_utf_8_with_a_nul_byte_is_read(head: bytes) -> None:
+def test_utf_8_with_a_nul_byte_is_read(head):
     assert checked_start(head, "a.tsv") == head.removeprefix(codecs.BOM_UTF8)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "BOM"])
 @pytest.mark.parametrize("end", ["", "\r"], ids=["no last line end", "last line end"])
-def test_without_line_feeds_carriage_returns_end_lines(
-    end: str, mark: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_line_feeds_carriage_returns_end_lines(end, mark, name, tmp_path, monkeypatch):
     path = written(tmp_path / name, f"{mark}one\r\rthree{end}")
     assert list(text_lines(path)) == [(1, "one"), (2, ""), (3, "three")]
     for size in (10, 2**23):
@@ -119,7 +112,7 @@ def test_without_line_feeds_carriage_returns_end_lines(
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.xz"])
-def test_a_packed_file_cut_short_names_the_last_good_line(name: str, tmp_path: Path) -> None:
+def test_a_packed_file_cut_short_names_the_last_good_line(name, tmp_path):
     path = written(tmp_path / name, "".join(f"line {i * i}\n" for i in range(3000)))
     path.write_bytes(path.read_bytes()[:-200])
     seen = []
@@ -131,7 +124,7 @@ def test_a_packed_file_cut_short_names_the_last_good_line(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.xz", "a.txt.bz2"])
-def test_missing_and_wrongly_packed_files_are_refused(name: str, tmp_path: Path) -> None:
+def test_missing_and_wrongly_packed_files_are_refused(name, tmp_path):
     path = tmp_path / name
     for content in (None, b"plain text\n", b"\x1f\x8b", b"\xfd7zXZ\0"):
         if content is not None:
@@ -151,9 +144,7 @@ def test_missing_and_wrongly_packed_files_are_refused(name: str, tmp_path: Path)
         ("\ufeffid\ttext\r\n1\tb\r\n", {"header": "id"}, [(2, ["1", "b"])]),
     ],
 )
-def test_rows_of_a_table_by_hand(
-    content: str, options: dict[str, str], expected: list, tmp_path: Path
-) -> None:
+def test_rows_of_a_table_by_hand(content, options, expected, tmp_path):
     assert list(table_rows(written(tmp_path / "a.tsv", content), 2, **options)) == expected
 
 
@@ -165,15 +156,13 @@ def test_rows_of_a_table_by_hand(
         *((f"{first}\n2\tc\n", {"header": "id"}, r"a\.tsv:1 .*'id'") for first in ("1\tb", "")),
     ],
 )
-def test_short_rows_and_other_headers_are_refused_briefly(
-    content: str, options: dict[str, str], named: str, tmp_path: Path
-) -> None:
+def test_short_rows_and_other_headers_are_refused_briefly(content, options, named, tmp_path):
     with pytest.raises(DataError, match=named) as error:
         list(table_rows(written(tmp_path / "a.tsv", content), 3, **options))
     assert len(str(error.value)) < 400
 
 
-def test_aligned_files_are_read_side_by_side(tmp_path: Path) -> None:
+def test_aligned_files_are_read_side_by_side(tmp_path):
     first = written(tmp_path / "a.en", "one\r\n\nthree\n")
     second = written(tmp_path / "a.de.gz", "\ufeffeins\nzwei\ndrei")
     assert list(aligned_lines(first, second)) == [
@@ -184,7 +173,7 @@ def test_aligned_files_are_read_side_by_side(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("longer", "shorter"), [("a.en", "a.de"), ("a.de", "a.en")])
-def test_the_shorter_aligned_file_is_named(longer: str, shorter: str, tmp_path: Path) -> None:
+def test_the_shorter_aligned_file_is_named(longer, shorter, tmp_path):
     written(tmp_path / longer, "1\n2\n3\n")
     for short in ("1\n2\n", ""):
         written(tmp_path / shorter, short)
@@ -192,7 +181,7 @@ def test_the_shorter_aligned_file_is_named(longer: str, shorter: str, tmp_path: 
             list(aligned_lines(tmp_path / "a.en", tmp_path / "a.de"))
 
 
-def test_a_number_is_read_if_it_is_finite_and_within_the_range() -> None:
+def test_a_number_is_read_if_it_is_finite_and_within_the_range():
     for text in ("0", " 2.5 ", "1e0", "-0"):
         assert number_in(text, "a.txt:1", low=0, high=5) == float(text)
     for text in ("5.001", "-0.001", "nan", "inf", "1e999", "", "2,5", "1 2"):
@@ -204,12 +193,7 @@ def test_a_number_is_read_if_it_is_finite_and_within_the_range() -> None:
     "read", [text_lines, lambda path: table_rows(path, 2), lambda path: aligned_lines(path, path)]
 )
 @pytest.mark.parametrize("ending", ["read to the end", "left early", "failed"])
-def test_no_file_stays_open(
-    ending: str,
-    read: Callable[[Path], Generator[object]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_file_stays_open(ending, read, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(
         lines, "open_lines", lambda path: opened.append(open_lines(path)) or opened[-1]
@@ -250,7 +234,7 @@ OTHER_KINDS = {
 
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
-def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind: str, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes(OTHER_KINDS[kind])
     for read in (read_blocks(str(path)), text_lines(path)):
@@ -258,7 +242,7 @@ def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind: str, tmp_pat
             list(read)
 
 
-def test_lines_packed_by_bzip2_are_read(tmp_path: Path) -> None:
+def test_lines_packed_by_bzip2_are_read(tmp_path):
     path = tmp_path / "lines.txt.bz2"
     path.write_bytes(bz2.compress(b"a cat\na dog\n"))
     assert list(read_blocks(str(path))) == [["a cat", "a dog"]]
@@ -268,16 +252,14 @@ def test_lines_packed_by_bzip2_are_read(tmp_path: Path) -> None:
     "text",
     ["PK", "PAR1 of the story", "BZh is a name", "1AY&SY", "", "<s> a cat", "<docs are here"],
 )
-def test_text_similar_to_other_files_is_text(text: str, tmp_path: Path) -> None:
+def test_text_similar_to_other_files_is_text(text, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text(text + "\nsecond\n", encoding="utf-8")
     assert list(read_blocks(str(path))) == [[text, "second"]]
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
-def test_a_line_that_is_too_long_is_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_is_too_long_is_refused(name, tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
     monkeypatch.setattr(blocks, "MOST_BYTES", 300)
     longest = "x" * 1000
@@ -289,9 +271,7 @@ def test_a_line_that_is_too_long_is_refused(
 
 
 @pytest.mark.parametrize("as_they_come", [False, True])
-def test_reading_stops_at_a_line_that_is_too_long(
-    as_they_come: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_stops_at_a_line_that_is_too_long(as_they_come, monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
     monkeypatch.setattr(blocks, "MOST_BYTES", 300)
     given = io.BytesIO(b"one\n" + bytes(10_000))

@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import pytest
 from markdown_it import MarkdownIt
 
 from paraphrastic_hf.io.markdown import Markdown, bold, code, code_block, literal, markdown_table
 
 
-def test_columns_are_aligned() -> None:
+def test_columns_are_aligned():
     rows = ["| system | a | b |", "|---|---:|---:|", "| ours | 1.0 |  |"]
     assert markdown_table(["system", "a", "b"], [["ours", "1.0", ""]]) == rows
     assert markdown_table(["n", "text"], [], "rl") == ["| n | text |", "|---:|---|"]
@@ -23,7 +21,7 @@ def test_columns_are_aligned() -> None:
         ("**bold**", "**bold**"),
     ],
 )
-def test_a_cell_of_markdown_stays_one_cell(cell: str, shown: str) -> None:
+def test_a_cell_of_markdown_stays_one_cell(cell, shown):
     cells = [Markdown(cell)]
     assert markdown_table(cells, [cells])[::2] == [f"| {shown} |"] * 2
 
@@ -38,7 +36,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_foreign_text_is_shown_literally(text: str) -> None:
+def test_foreign_text_is_shown_literally(text):
     """As an independent parser reads it: paragraph, cell, bold, code."""
     wanted = " ".join(text.split())
     read = MarkdownIt().enable(["table", "strikethrough"])

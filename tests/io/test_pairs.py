@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import json
 import logging
@@ -57,9 +55,7 @@ def numbered(count: int) -> list[Pair]:
         ("source\tsentence2\nsource\ttarget\n", [("source", "sentence2"), ("source", "target")]),
     ],
 )
-def test_a_harmless_oddity_does_not_change_the_pairs(
-    content: str, expected: list[Pair], tmp_path: Path
-) -> None:
+def test_a_harmless_oddity_does_not_change_the_pairs(content, expected, tmp_path):
     assert read_pairs(tsv(tmp_path / "a.tsv", content)) == expected
 
 
@@ -70,9 +66,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("row", BAD)
-def test_a_bad_row_is_skipped_or_refused_by_its_line(
-    row: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_bad_row_is_skipped_or_refused_by_its_line(row, tmp_path, caplog):
     path = tsv(tmp_path / "a.tsv", b"a\tb\n" + row + b"c\td\n")
     with caplog.at_level(logging.WARNING):
         assert read_pairs(path) == [("a", "b"), ("c", "d")]
@@ -82,7 +76,7 @@ def test_a_bad_row_is_skipped_or_refused_by_its_line(
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
-def test_aligned_files_give_pairs(suffix: str, tmp_path: Path) -> None:
+def test_aligned_files_give_pairs(suffix, tmp_path):
     first = tsv(tmp_path / f"a.en{suffix}", "one\r\ntab\there\nthree\n")
     second = tsv(tmp_path / f"a.de{suffix}", "eins\nzwei\ndrei")
     expected = [("one", "eins"), ("tab\there", "zwei"), ("three", "drei")]
@@ -93,7 +87,7 @@ def test_aligned_files_give_pairs(suffix: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [b"\xff\n", b"\0\n", b"\n"])
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_bad_line_skips_its_pair(bad: bytes, side: int, tmp_path: Path) -> None:
+def test_a_bad_line_skips_its_pair(bad, side, tmp_path):
     for i, name in enumerate(["a.en", "a.de"]):
         tsv(tmp_path / name, b"1\n" + (bad if i == side else b"2\n") + b"3\n")
     paths = tmp_path / "a.en", tmp_path / "a.de"
@@ -102,7 +96,7 @@ def test_a_bad_line_skips_its_pair(bad: bytes, side: int, tmp_path: Path) -> Non
         read_pairs(paths[0], second=paths[1], bad_rows="refuse")
 
 
-def test_word_limits_apply_to_both_sides(tmp_path: Path) -> None:
+def test_word_limits_apply_to_both_sides(tmp_path):
     path = tsv(tmp_path / "a.tsv", "a\tb\na b\tc\na b\tc d\na b c\td e\n")
     assert read_pairs(path, min_words=2) == [("a b", "c d"), ("a b c", "d e")]
     assert read_pairs(path, max_words=2) == [("a", "b"), ("a b", "c"), ("a b", "c d")]
@@ -113,7 +107,7 @@ def test_word_limits_apply_to_both_sides(tmp_path: Path) -> None:
             read_pairs(tsv(path, content))
 
 
-def test_a_sample_depends_on_the_seed_and_keeps_file_order(tmp_path: Path) -> None:
+def test_a_sample_depends_on_the_seed_and_keeps_file_order(tmp_path):
     pairs = numbered(200)
     path = tsv(tmp_path / "a.tsv", lines(pairs))
     sample = read_pairs(path, max_pairs=20, seed=5)
@@ -124,7 +118,7 @@ def test_a_sample_depends_on_the_seed_and_keeps_file_order(tmp_path: Path) -> No
     assert read_pairs(path, max_pairs=200) == read_pairs(path, max_pairs=10**9) == pairs
 
 
-def test_sampling_of_good_rows_is_uniform(tmp_path: Path) -> None:
+def test_sampling_of_good_rows_is_uniform(tmp_path):
     """200 samples of 5 in 10: each row occurs 100 times, with a standard deviation of 7.1."""
     path = tsv(tmp_path / "a.tsv", "bad\n" * 5 + lines(numbered(10)))
     options = {"max_pairs": 5, "max_bad_rows": 1}
@@ -138,9 +132,7 @@ def saved(folder: Path, columns: dict[str, list[Any]]) -> Path:
     return folder
 
 
-def test_a_null_or_empty_text_in_a_saved_dataset_is_a_bad_row(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_null_or_empty_text_in_a_saved_dataset_is_a_bad_row(tmp_path, caplog):
     path = saved(tmp_path / "d", {"a": ["one", "two", "three"], "b": [None, "zwei", ""]})
     assert read_pairs(path, max_bad_rows=1) == [("two", "zwei")]
     assert "(d:0, d:2)" in caplog.text
@@ -149,15 +141,13 @@ def test_a_null_or_empty_text_in_a_saved_dataset_is_a_bad_row(
 
 
 @pytest.mark.parametrize("columns", [None, ("a", "z"), ("a", "score")])
-def test_a_dataset_without_the_text_columns_is_refused(
-    columns: tuple[str, str] | None, tmp_path: Path
-) -> None:
+def test_a_dataset_without_the_text_columns_is_refused(columns, tmp_path):
     path = saved(tmp_path / "d", {"a": ["one"], "score": [0.5]})
     with pytest.raises(DataError):
         read_pairs(path, columns=columns)
 
 
-def test_a_folder_of_splits_is_refused(tmp_path: Path) -> None:
+def test_a_folder_of_splits_is_refused(tmp_path):
     split = datasets.Dataset.from_dict({"a": ["one"], "b": ["eins"]})
     datasets.DatasetDict({"train": split, "test": split}).save_to_disk(tmp_path / "d")
     with pytest.raises(DataError):
@@ -167,7 +157,7 @@ def test_a_folder_of_splits_is_refused(tmp_path: Path) -> None:
         read_pairs(tmp_path)
 
 
-def test_any_iterable_of_mappings_is_a_dataset() -> None:
+def test_any_iterable_of_mappings_is_a_dataset():
     rows = [{"n": 1, "a": "one", "b": "eins"}, {"n": 2, "a": "two", "b": "zwei"}]
     expected = [("dataset:0", ["one", "eins"]), ("dataset:1", ["two", "zwei"])]
     assert list(rows_of_dataset(rows)) == list(rows_of_dataset(iter(rows))) == expected
@@ -179,9 +169,7 @@ def test_any_iterable_of_mappings_is_a_dataset() -> None:
     "header",
     ["sentence1\tsentence2", "Sentence 1\tSentence 2", "translation\treference", "SRC\ttgt"],
 )
-def test_a_header_is_not_a_pair(
-    header: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_header_is_not_a_pair(header, tmp_path, caplog):
     path = tsv(tmp_path / "a.tsv", f"{header}\n{lines(GOOD)}")
     with caplog.at_level(logging.INFO):
         assert read_pairs(path, bad_rows="refuse") == GOOD
@@ -189,7 +177,7 @@ def test_a_header_is_not_a_pair(
 
 
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
-def test_a_saved_dataset_with_changed_bytes_is_refused(place: float, tmp_path: Path) -> None:
+def test_a_saved_dataset_with_changed_bytes_is_refused(place, tmp_path):
     """It is mapped into memory, where a wrong offset would crash the process."""
     texts = [f"a text of some length, number {i}" for i in range(50)]
     path = next(saved(tmp_path / "pairs", {"a": texts, "b": texts}).glob("*.arrow"))
@@ -214,7 +202,7 @@ def as_csv(head: str, delimiter: str = ",") -> str:
 
 @pytest.mark.parametrize("head", ["id,sentence1,sentence2", "id,src,tgt", "id,left,right"])
 @pytest.mark.parametrize("delimiter", [",", "\t", ";"])
-def test_csv_is_read_with_quotes_and_names(head: str, delimiter: str, tmp_path: Path) -> None:
+def test_csv_is_read_with_quotes_and_names(head, delimiter, tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(as_csv(head, delimiter), encoding="utf-8", newline="")
     assert read_pairs(path) == PAIRS
@@ -223,7 +211,7 @@ def test_csv_is_read_with_quotes_and_names(head: str, delimiter: str, tmp_path: 
     assert swapped == [(b, a) for a, b in PAIRS]
 
 
-def test_known_names_precede_other_columns(tmp_path: Path) -> None:
+def test_known_names_precede_other_columns(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("genre,year,Sentence_1,Sentence_2\nnews,2012,a cat,the cat\n")
     assert read_pairs(path) == [("a cat", "the cat")]
@@ -231,7 +219,7 @@ def test_known_names_precede_other_columns(tmp_path: Path) -> None:
     assert beside == [("pairs.csv:2", ["a cat", "the cat", "news", "2012"])]
 
 
-def test_bad_rows_are_counted_by_their_lines(tmp_path: Path) -> None:
+def test_bad_rows_are_counted_by_their_lines(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_bytes(b"source,target\na,b\na\n\n\xff,b\na,b\0\na,\na,b\n")
     found = [(place[-1], sides) for place, sides in iterate_rows(path) if isinstance(sides, str)]
@@ -244,7 +232,7 @@ def test_bad_rows_are_counted_by_their_lines(tmp_path: Path) -> None:
     assert found == [["a", "b"], NO_OBJECT, NO_OBJECT, NO_TEXT]
 
 
-def test_missing_columns_are_refused(tmp_path: Path) -> None:
+def test_missing_columns_are_refused(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("left,right\na,b\n")
     with pytest.raises(DataError, match=r"'first'.* left, right"):
@@ -258,7 +246,7 @@ def test_missing_columns_are_refused(tmp_path: Path) -> None:
             read_pairs(tmp_path / name)
 
 
-def test_a_csv_without_a_header_is_refused(tmp_path: Path) -> None:
+def test_a_csv_without_a_header_is_refused(tmp_path):
     path = tmp_path / "pairs.csv"
     heads = ("A cat sleeps.,The cat is asleep.", "a cat is asleep on it,the cat sleeps on the sofa")
     for head in heads:
@@ -306,7 +294,7 @@ def rows_of(form: str) -> str:
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_texts_of_well_known_corpora_are_found(corpus: str, tmp_path: Path) -> None:
+def test_texts_of_well_known_corpora_are_found(corpus, tmp_path):
     header, form = CORPORA[corpus]
     path = tmp_path / "pairs.tsv"
     path.write_text(f"{header}\n{rows_of(form)}", encoding="utf-8")
@@ -320,15 +308,13 @@ def test_texts_of_well_known_corpora_are_found(corpus: str, tmp_path: Path) -> N
     # a CSV file has a header unless its first row has numbers
     [*((corpus, "tsv") for corpus in HEADLESS), *((each, "csv") for each in ("STS-B", "DA"))],
 )
-def test_columns_of_numbers_ids_and_labels_are_skipped(
-    corpus: str, ending: str, tmp_path: Path
-) -> None:
+def test_columns_of_numbers_ids_and_labels_are_skipped(corpus, ending, tmp_path):
     path = tmp_path / f"pairs.{ending}"
     path.write_text(rows_of(HEADLESS[corpus]), encoding="utf-8")
     assert read_pairs(path, bad_rows="refuse") == SENTENCES
 
 
-def test_every_format_gives_the_same_pairs(tmp_path: Path) -> None:
+def test_every_format_gives_the_same_pairs(tmp_path):
     names = ("id", "note", "sentence1", "sentence2", "score")
     rows = [
         dict(zip(names, (n, "some words", a, b, 0.5), strict=True))
@@ -352,20 +338,20 @@ def test_every_format_gives_the_same_pairs(tmp_path: Path) -> None:
         assert read_pairs(path, columns=["note", "sentence2"])[0][0] == "some words"
 
 
-def test_further_columns_are_not_texts(tmp_path: Path) -> None:
+def test_further_columns_are_not_texts(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"cat\tdog\t(ROOT (NP {n}))\t(ROOT (N {n}))\n" for n in range(9)))
     rows = list(iterate_rows(path, beside=[3, 4]))
     assert rows[0] == ("pairs.tsv:1", ["cat", "dog", "(ROOT (NP 0))", "(ROOT (N 0))"])
 
 
-def test_a_csv_header_decides_the_number_of_columns(tmp_path: Path) -> None:
+def test_a_csv_header_decides_the_number_of_columns(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("source,target\na,b\n" + "c,d,e\n" * 9)
     assert read_pairs(path, max_bad_rows=1) == [("a", "b")]
 
 
-def test_ids_and_one_text_are_not_pairs(tmp_path: Path) -> None:
+def test_ids_and_one_text_are_not_pairs(tmp_path):
     path = tmp_path / "pile.tsv"
     path.write_text(rows_of("en-00000{n}\t{a}"))
     with pytest.raises(DataError):
@@ -377,7 +363,7 @@ def test_ids_and_one_text_are_not_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 20])
-def test_a_row_with_a_stray_tab_is_bad(place: int, tmp_path: Path) -> None:
+def test_a_row_with_a_stray_tab_is_bad(place, tmp_path):
     path = tmp_path / "pairs.tsv"
     lines = [f"{a}\t{b}\n" for a, b in SENTENCES]
     lines[place] = "hello there \tfriend\tbonjour ami\n"
@@ -397,7 +383,7 @@ def test_a_row_with_a_stray_tab_is_bad(place: int, tmp_path: Path) -> None:
     ],
     ids=["text after it", "end of file", "after a good one", "in the second cell"],
 )
-def test_a_stray_quote_is_reported_by_line(rest: list[str], opened: int, tmp_path: Path) -> None:
+def test_a_stray_quote_is_reported_by_line(rest, opened, tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("\n".join(["sentence1,sentence2", "a cat,the cat", *rest]) + "\n")
     with pytest.raises(DataError, match=rf"pairs\.csv:{opened} "):
@@ -405,7 +391,7 @@ def test_a_stray_quote_is_reported_by_line(rest: list[str], opened: int, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.csv", "pairs.jsonl", "first.txt"])
-def test_cr_line_ends_are_read(name: str, tmp_path: Path) -> None:
+def test_cr_line_ends_are_read(name, tmp_path):
     texts = {
         "pairs.tsv": "one\tun\ntwo\tdeux\n",
         "pairs.csv": 'source,target\none,un\n"two",deux\n',
@@ -420,7 +406,7 @@ def test_cr_line_ends_are_read(name: str, tmp_path: Path) -> None:
         assert found == [("one", "un"), ("two", "deux")]
 
 
-def test_a_cr_within_a_cell_ends_no_row(tmp_path: Path) -> None:
+def test_a_cr_within_a_cell_ends_no_row(tmp_path):
     for name, text, first in (
         ("a.tsv", "one\rtwo\tthree\nfour\tfive\n", "one\rtwo"),
         ("a.csv", 'source,target\none\rtwo,three\n"four",five\n', "one two"),
@@ -431,7 +417,7 @@ def test_a_cr_within_a_cell_ends_no_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("name", ["a.tsv", "a.csv", "a.json", "a.tsv.gz"])
-def test_another_encoding_is_refused_with_advice(encoding: str, name: str, tmp_path: Path) -> None:
+def test_another_encoding_is_refused_with_advice(encoding, name, tmp_path):
     mark = "\ufeff" if encoding.endswith("e") else ""
     data = (mark + '{"a": "one", "b": "un"}\n').encode(encoding)
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
@@ -439,7 +425,7 @@ def test_another_encoding_is_refused_with_advice(encoding: str, name: str, tmp_p
         read_pairs(tmp_path / name)
 
 
-def test_too_many_bad_rows_are_an_error(tmp_path: Path) -> None:
+def test_too_many_bad_rows_are_an_error(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("one pair\tof texts\n" + "no tab here\n" * 4)
     with pytest.raises(DataError):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -24,14 +22,14 @@ def imported(path: Path) -> set[tuple[int, str]]:
     return found
 
 
-def test_an_import_becomes_relative_by_hand() -> None:
+def test_an_import_becomes_relative_by_hand():
     source = "import os\nfrom paraphrastic_hf.text.ragged import Ragged\n"
     expected = "import os\nfrom .paraphrastic_text_ragged import Ragged\n"
     assert make_relative(source) == (expected, ("paraphrastic_hf.text.ragged",))
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_the_reference_names_the_class_in_its_file(cls: type, tmp_path: Path) -> None:
+def test_the_reference_names_the_class_in_its_file(cls, tmp_path):
     module, name = write_remote_code(cls, tmp_path).split(".")
     assert write_remote_code(cls, tmp_path) == f"{module}.{name}"
     tree = ast.parse((tmp_path / f"{module}.py").read_text(encoding="utf-8"))
@@ -39,7 +37,7 @@ def test_the_reference_names_the_class_in_its_file(cls: type, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_the_files_need_only_each_other(cls: type, tmp_path: Path) -> None:
+def test_the_files_need_only_each_other(cls, tmp_path):
     write_remote_code(cls, tmp_path)
     written = {path.stem for path in tmp_path.iterdir()}
     for path in tmp_path.iterdir():
@@ -48,7 +46,7 @@ def test_the_files_need_only_each_other(cls: type, tmp_path: Path) -> None:
             assert dots == 0 or module in written, f"{path.name} needs {module}"
 
 
-def test_a_foreign_class_has_no_code(tmp_path: Path) -> None:
+def test_a_foreign_class_has_no_code(tmp_path):
     class Mine(AveragingModel):
         pass
 

@@ -1,7 +1,5 @@
 """Every text of files and folders."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging
@@ -27,7 +25,7 @@ def write(folder: Path) -> None:
     pq.write_table(pa.table(columns), folder / "f.parquet")
 
 
-def test_every_kind_of_file_gives_its_texts(tmp_path: Path) -> None:
+def test_every_kind_of_file_gives_its_texts(tmp_path):
     write(tmp_path)
     files = sorted(tmp_path.iterdir())
     assert len(files) == 6
@@ -36,7 +34,7 @@ def test_every_kind_of_file_gives_its_texts(tmp_path: Path) -> None:
     assert list(every_text(tmp_path)).count(CAT) == 6
 
 
-def test_nested_columns_of_parquet_give_their_texts(tmp_path: Path) -> None:
+def test_nested_columns_of_parquet_give_their_texts(tmp_path):
     columns = {
         "category": pa.array([CAT, None]).dictionary_encode(),
         "translation": [{"en": CAT, "fr": DOG}, None],
@@ -47,9 +45,7 @@ def test_nested_columns_of_parquet_give_their_texts(tmp_path: Path) -> None:
     assert sorted(every_text(tmp_path / "a.parquet")) == [CAT, CAT, DOG, DOG]
 
 
-def test_files_in_a_folder_that_are_not_text_are_named(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_files_in_a_folder_that_are_not_text_are_named(tmp_path, caplog):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a.txt").write_text("a cat\n")
     (tmp_path / "b.zip").write_bytes(b"PK\x03\x04 and more")
@@ -63,7 +59,7 @@ def test_files_in_a_folder_that_are_not_text_are_named(
             list(every_text(tmp_path / name))
 
 
-def test_damaged_text_is_read_with_replacement_characters(tmp_path: Path) -> None:
+def test_damaged_text_is_read_with_replacement_characters(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"caf\xe9\nnon\n")
     (tmp_path / "b.json").write_text('["x\\ud800"]')
     assert list(every_text(tmp_path)) == ["caf\ufffd", "non", "x?"]

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
@@ -9,7 +5,6 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.text.load import TextTokenizer
-from paraphrastic_hf.text.subword import SubwordTokenizer
 from tests.bert import save_bert
 
 
@@ -20,28 +15,28 @@ def averaging(tokenizer: TextTokenizer) -> SentenceEncoder:
 
 
 @pytest.fixture
-def encoder(subword: SubwordTokenizer) -> SentenceEncoder:
+def encoder(subword):
     return averaging(subword)
 
 
 @pytest.fixture
-def saved(encoder: SentenceEncoder, tmp_path: Path) -> Path:
+def saved(encoder, tmp_path):
     encoder.save_pretrained(tmp_path / "saved")
     return tmp_path / "saved"
 
 
 @pytest.fixture
-def stock(subword: SubwordTokenizer) -> SentenceTransformer:
+def stock(subword):
     """sentence-transformers' static averaging of the same pieces."""
     torch.manual_seed(3)
     return SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=8)])
 
 
 @pytest.fixture(scope="session")
-def transformer_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def transformer_folder(tmp_path_factory):
     return save_bert(tmp_path_factory.mktemp("transformer"))
 
 
 @pytest.fixture
-def transformer(transformer_folder: Path) -> SentenceTransformer:
+def transformer(transformer_folder):
     return SentenceTransformer(str(transformer_folder))

@@ -1,11 +1,8 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -41,12 +38,12 @@ REFERENCES = ["the cat *sleeps*", "the boat\nleaves at noon", "warm bread", "the
 
 
 @pytest.fixture
-def scorer(saved: Path) -> SimileScorer:
+def scorer(saved):
     return SimileScorer(saved)
 
 
 @pytest.fixture
-def comparison(scorer: SimileScorer) -> Comparison:
+def comparison(scorer):
     return compare(scorer, word_share, ("one|1", "two"), (FIRST, SECOND), REFERENCES)
 
 
@@ -59,14 +56,12 @@ def comparison(scorer: SimileScorer) -> Comparison:
         ([50, 50 + 1e-9], [0, 0], Ties(1, 0.0, pytest.approx(0, abs=1e-8))),  # rounding alone
     ],
 )
-def test_ties_by_hand(scores: list[float], lists: list[int], expected: Ties) -> None:
+def test_ties_by_hand(scores, lists, expected):
     """Thesis 7.5.1: 50, 50, 47 have the differences 0, 3, 3. 10 and 20 of another list have 10."""
     assert count_ties(np.array(scores, float), np.array(lists)) == expected
 
 
-def test_a_comparison_has_the_scores_and_ties_of_both_systems(
-    comparison: Comparison, scorer: SimileScorer
-) -> None:
+def test_a_comparison_has_the_scores_and_ties_of_both_systems(comparison, scorer):
     assert not comparison.is_nbest
     for measure, ties in comparison.ties.items():
         differences = np.abs(comparison.change(measure))
@@ -82,7 +77,7 @@ def test_a_comparison_has_the_scores_and_ties_of_both_systems(
         assert comparison.signature == scores.signature
 
 
-def test_the_order_by_disagreement_by_hand() -> None:
+def test_the_order_by_disagreement_by_hand():
     """7.7: |change of BLEU| - |change of SIM| is 8 - 30, 40 - 2, 0 - 0, 5 - 5. The third segment
     has equal outputs and is left out."""
     sim = np.array([[60, 70, 50, 40], [90, 68, 50, 45]])
@@ -93,7 +88,7 @@ def test_the_order_by_disagreement_by_hand() -> None:
     assert comparison.order().tolist() == [1, 3, 0]
 
 
-def test_equal_systems_have_no_disagreement(scorer: SimileScorer, tmp_path: Path) -> None:
+def test_equal_systems_have_no_disagreement(scorer, tmp_path):
     same = compare(scorer, word_share, ("a", "b"), (FIRST, FIRST), REFERENCES)
     assert len(same.order()) == 0
     systems = compare_systems(scorer, [("a", FIRST), ("b", FIRST)], REFERENCES, samples=10)
@@ -101,7 +96,7 @@ def test_equal_systems_have_no_disagreement(scorer: SimileScorer, tmp_path: Path
     assert all(path.stat().st_size for path in write_comparison(same, systems, tmp_path))
 
 
-def test_nbest_lists_are_scored_with_their_references(scorer: SimileScorer) -> None:
+def test_nbest_lists_are_scored_with_their_references(scorer):
     nbest = [["the cat", "a cat", "the cat"], [], ["warm bread"], ["the same", "same"]]
     found = compare(scorer, word_share, ("a", "b"), (FIRST, SECOND), REFERENCES, nbest)
     assert found.is_nbest
@@ -112,7 +107,7 @@ def test_nbest_lists_are_scored_with_their_references(scorer: SimileScorer) -> N
     assert found.scores["SIM"].shape == (2, 4)
 
 
-def test_unequal_segments_and_equal_names_are_refused(scorer: SimileScorer) -> None:
+def test_unequal_segments_and_equal_names_are_refused(scorer):
     for names, sides, nbest in (
         (("a", "b"), (FIRST, SECOND[:3]), None),
         (("x", "x"), (FIRST, SECOND), None),
@@ -125,12 +120,12 @@ def test_unequal_segments_and_equal_names_are_refused(scorer: SimileScorer) -> N
         compare_systems(scorer, [("old", FIRST)], REFERENCES, samples=0)
 
 
-def test_nbest_lists_of_moses_are_read() -> None:
+def test_nbest_lists_of_moses_are_read():
     lines = ["0 ||| a cat ||| LM0= -3 ||| -1.5", "1 ||| ", "0 |||a  dog||| -2"]
     assert read_nbest(lines, 3, "n.txt") == [["a cat", "a  dog"], [""], []]
 
 
-def test_nbest_lists_of_translate_are_read() -> None:
+def test_nbest_lists_of_translate_are_read():
     file = io.StringIO()
     texts = [["a cat", "a ||| dog"], ["", "1\t2"]]
     written = [[Sentence(text, -0.5, ()) for text in each] for each in texts]
@@ -151,9 +146,7 @@ def report(comparison: Comparison, scorer: SimileScorer, **options: Any) -> str:
     return comparison_markdown(comparison, results, **{"count": 2, "plots": False, **options})
 
 
-def test_markdown_rows_are_complete_for_any_text(
-    comparison: Comparison, scorer: SimileScorer
-) -> None:
+def test_markdown_rows_are_complete_for_any_text(comparison, scorer):
     sides = ["cat " * 250_000, *FIRST[1:]], SECOND
     long = compare(scorer, word_share, ("one|1", "two"), sides, REFERENCES)
     assert len(report(long, scorer, count=9)) < 10_000
@@ -163,7 +156,7 @@ def test_markdown_rows_are_complete_for_any_text(
     assert "the boat leaves at noon*" in text  # one line
 
 
-def test_sentences_and_names_are_escaped(scorer: SimileScorer, tmp_path: Path) -> None:
+def test_sentences_and_names_are_escaped(scorer, tmp_path):
     hostile = ["<script>x</script>", "<img src=x onerror=y>", "[x](javascript:\ry)", "`a` <b>c</b>"]
     names = ("<i>one", "[two](javascript:y)")
     found = compare(scorer, word_share, names, (hostile, hostile[::-1]), hostile)
@@ -186,16 +179,12 @@ def test_sentences_and_names_are_escaped(scorer: SimileScorer, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 2), (9, 6)])
-def test_count_limits_the_examples(
-    comparison: Comparison, scorer: SimileScorer, count: int, shown: int
-) -> None:
+def test_count_limits_the_examples(comparison, scorer, count, shown):
     text = report(comparison, scorer, count=count)
     assert sum(line.endswith("|  |  |  |  |") for line in text.splitlines()) == shown
 
 
-def test_a_report_has_five_files(
-    comparison: Comparison, scorer: SimileScorer, tmp_path: Path
-) -> None:
+def test_a_report_has_five_files(comparison, scorer, tmp_path):
     results = compare_systems(scorer, [("one|1", FIRST), ("two", SECOND)], REFERENCES, samples=20)
     paths = write_comparison(comparison, results, tmp_path / "new" / "report")
     names = ["compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png"]
@@ -215,9 +204,7 @@ def test_a_report_has_five_files(
     )
 
 
-def test_a_perfect_bleu_is_in_its_histogram(
-    scorer: SimileScorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_perfect_bleu_is_in_its_histogram(scorer, tmp_path, monkeypatch):
     """sacrebleu scores equal texts 100.00000000000004."""
     pytest.importorskip("sacrebleu")
     from matplotlib.axes import Axes
@@ -238,7 +225,7 @@ def test_a_perfect_bleu_is_in_its_histogram(
     assert shown == [8, 8, 8]
 
 
-def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> None:
+def test_systems_have_their_intervals_and_significance(scorer):
     texts = [SENTENCES[:10], SENTENCES[3:13], SENTENCES[5:15]]
     references = SENTENCES[4:14]
     systems = list(zip("abc", texts, strict=True))
@@ -264,7 +251,7 @@ def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> 
 
 
 @pytest.mark.parametrize("segments", [1, 4, 5])
-def test_few_segments_have_their_lowest_p_value(scorer: SimileScorer, segments: int) -> None:
+def test_few_segments_have_their_lowest_p_value(scorer, segments):
     systems = [("a", SENTENCES[:segments]), ("b", SENTENCES[5 : 5 + segments])]
     results = compare_systems(scorer, systems, SENTENCES[:segments], samples=99)
     table = system_table(results).splitlines()
@@ -276,7 +263,7 @@ def test_few_segments_have_their_lowest_p_value(scorer: SimileScorer, segments: 
     json.dumps(values, allow_nan=False)
 
 
-def test_the_report_contains_corpus_bleu(scorer: SimileScorer, tmp_path: Path) -> None:
+def test_the_report_contains_corpus_bleu(scorer, tmp_path):
     systems = [("one|1", FIRST * 2), ("two", SECOND * 2)]
     references = REFERENCES * 2
     results = compare_systems(scorer, systems, references, samples=20)
@@ -294,7 +281,7 @@ def test_the_report_contains_corpus_bleu(scorer: SimileScorer, tmp_path: Path) -
     assert values["two"]["interval"] == [bleu[1].bleu.low, bleu[1].bleu.high]
 
 
-def test_bleu_and_chrf_equal_sacrebleus() -> None:
+def test_bleu_and_chrf_equal_sacrebleus():
     sacrebleu = pytest.importorskip("sacrebleu")
     hypotheses, lists = ["the cat sat down"], [["the cat sat up", "a cat sat down"]]
     for name, expected in (
@@ -304,7 +291,7 @@ def test_bleu_and_chrf_equal_sacrebleus() -> None:
         assert load_matching(name)(hypotheses, lists).tolist() == [expected.score]
 
 
-def test_missing_libraries_and_data_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_and_data_are_errors(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     with pytest.raises(DataError):
         load_matching("BLEU")

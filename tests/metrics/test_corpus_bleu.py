@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -27,13 +25,13 @@ def made_references(segments: int, seed: int = 0) -> list[str]:
     return [" ".join(random.choice(WORDS, random.integers(1, 15))) for _ in range(segments)]
 
 
-def test_an_empty_hypothesis_has_bleu_0() -> None:
+def test_an_empty_hypothesis_has_bleu_0():
     assert bleu_counts([""], [["a b"]]).tolist() == [[0, 2, 0, 0, 0, 0, 0, 0, 0, 0]]
     assert bleu_of_counts(np.zeros(10)) == 0
 
 
 @pytest.mark.parametrize("segments", [1, 2, 30])
-def test_bleu_of_summed_counts_equals_sacrebleus(segments: int) -> None:
+def test_bleu_of_summed_counts_equals_sacrebleus(segments):
     references = made_references(segments)
     others = made(5, segments, 0.3, references)
     hypotheses = made(1, segments, 0.4, references)
@@ -42,7 +40,7 @@ def test_bleu_of_summed_counts_equals_sacrebleus(segments: int) -> None:
     assert bleu_of_counts(bleu_counts(hypotheses, lists).sum(0)) == pytest.approx(expected)
 
 
-def test_intervals_equal_those_of_resampled_texts() -> None:
+def test_intervals_equal_those_of_resampled_texts():
     """Oracle: sacrebleu scores the lines of each resample."""
     segments, samples = 12, 60
     references = made_references(segments, seed=2)
@@ -65,7 +63,7 @@ def test_intervals_equal_those_of_resampled_texts() -> None:
         assert (each.bleu.low, each.bleu.high) == (pytest.approx(low), pytest.approx(high))
 
 
-def test_p_equals_the_share_over_all_exchanged_texts() -> None:
+def test_p_equals_the_share_over_all_exchanged_texts():
     """Oracle: sacrebleu scores both corpora after each exchange."""
     segments = 6
     references = made_references(segments, seed=2)
@@ -81,6 +79,6 @@ def test_p_equals_the_share_over_all_exchanged_texts() -> None:
     assert found[1].p_value == np.mean(np.abs(differences) >= abs(differences[0]) - 1e-9)
 
 
-def test_wrong_numbers_are_refused() -> None:
+def test_wrong_numbers_are_refused():
     with pytest.raises(ValueError):  # noqa: PT011
         compare_bleu([("old", ["a", "b"]), ("new", ["a"])], ["a", "b"])

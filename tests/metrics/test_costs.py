@@ -1,14 +1,10 @@
-from __future__ import annotations
-
 import math
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.metrics.costs import FunctionCost, SemanticCost, make_cost
 from paraphrastic_hf.metrics.install import MODULE
@@ -48,7 +44,7 @@ def shuffled_pairs(count: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def test_smoothed_bleu_and_chrf_equal_sacrebleus() -> None:
+def test_smoothed_bleu_and_chrf_equal_sacrebleus():
     words, bleu = word_cutter(), BLEU(smooth_method="add-k", smooth_value=1)
     for hypothesis, reference in shuffled_pairs(200):
         for cut, score, metric in (
@@ -60,29 +56,29 @@ def test_smoothed_bleu_and_chrf_equal_sacrebleus() -> None:
 
 
 @pytest.mark.parametrize("penalty", ["both", "excess", "brevity", "none"])
-def test_semantic_costs_equal_the_scorers(penalty: str, encoder: SentenceEncoder) -> None:
+def test_semantic_costs_equal_the_scorers(penalty, encoder):
     scorer = SimileScorer(encoder, penalty=penalty)
     hypotheses, references = zip(*candidates(), strict=True)
     expected = 1 - scorer.score(hypotheses, references).simile
     np.testing.assert_allclose(SemanticCost(scorer)(LISTS, REFERENCES), expected, atol=1e-6)
 
 
-def test_each_text_is_encoded_once(encoder: SentenceEncoder) -> None:
+def test_each_text_is_encoded_once(encoder):
     scorer, given = SimileScorer(encoder), []
     embed = scorer.embed
-    scorer.embed = lambda texts: given.extend(texts) or embed(texts)  # type: ignore[method-assign,func-returns-value]
+    scorer.embed = lambda texts: given.extend(texts) or embed(texts)
     SemanticCost(scorer)([["a cat", "a dog", "a cat"], ["a cat"]], ["a dog", "the cat"])
     assert sorted(given) == ["a cat", "a dog", "the cat"]
 
 
-def test_half_is_the_mean_of_bleu_and_simile(encoder: SentenceEncoder) -> None:
+def test_half_is_the_mean_of_bleu_and_simile(encoder):
     half, bleu, simile = (
         make_cost(name, model=encoder)(LISTS, REFERENCES) for name in ("half", "bleu", "simile")
     )
     np.testing.assert_allclose(half, (bleu + simile) / 2)
 
 
-def test_sim_has_no_length_penalty_and_the_reference_costs_0() -> None:
+def test_sim_has_no_length_penalty_and_the_reference_costs_0():
     sim, simile = (make_cost(name)(LISTS, REFERENCES) for name in ("sim", "simile"))
     repeated, right = 6, 1
     assert simile[repeated] > sim[repeated] + 0.1
@@ -100,7 +96,7 @@ def share_of_words(candidates: list[str], references: list[str]) -> list[float]:
     return found
 
 
-def test_any_function_is_a_cost() -> None:
+def test_any_function_is_a_cost():
     options = {"name": f"{__name__}:share_of_words", "limits": [0, 100]}
     cost = make_cost("function", **options)
     assert cost(LISTS, REFERENCES)[:2].tolist() == [0.5, 0.0]
@@ -109,7 +105,7 @@ def test_any_function_is_a_cost() -> None:
     assert cost([[]], ["a"]).shape == (0,)
 
 
-def test_a_metric_of_evaluate_is_a_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_metric_of_evaluate_is_a_cost(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path))
     options = {"segments": True, "similarity": "sentences"}
     scores = {"name": str(MODULE), "field": "simile_scores", "options": options}
@@ -123,7 +119,7 @@ def test_a_metric_of_evaluate_is_a_cost(monkeypatch: pytest.MonkeyPatch, tmp_pat
     [[0.5, math.nan], [math.inf, 0.5], [0.5, 1.5], [0.5], ["x", "y"], None, ZeroDivisionError],
     ids=str,
 )
-def test_invalid_results_of_a_function_are_errors(given: object) -> None:
+def test_invalid_results_of_a_function_are_errors(given):
 
     def cost(*_: object) -> object:
         if given is ZeroDivisionError:
@@ -146,6 +142,6 @@ def test_invalid_results_of_a_function_are_errors(given: object) -> None:
         {"metric": "evaluate", "name": "./nowhere"},
     ],
 )
-def test_invalid_cost_settings_are_refused(settings: dict[str, object]) -> None:
+def test_invalid_cost_settings_are_refused(settings):
     with pytest.raises(RecipeError):
-        make_cost(**settings)  # type: ignore[arg-type]
+        make_cost(**settings)

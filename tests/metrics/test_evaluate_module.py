@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
 from typing import Any
 
 import evaluate
@@ -21,27 +18,25 @@ GIVEN = {"predictions": PREDICTIONS, "references": REFERENCES}
 
 
 @pytest.fixture
-def metric(tmp_path: Path) -> Any:
+def metric(tmp_path):
     return evaluate.load(str(MODULE), cache_dir=str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def expected(saved: Path) -> dict[str, Any]:
+def expected(saved):
     return SimileScorer(saved).score(PREDICTIONS, REFERENCES).to_dict(segments=True)
 
 
 @pytest.mark.parametrize(("path", "kind"), [(MODULE, np.array), (SCRIPT, tuple), (SCRIPT, iter)])
 def test_the_metric_loads_from_folder_and_file_and_reads_any_sequence(
-    path: Path, kind: Any, saved: Path, expected: dict[str, Any], tmp_path: Path
-) -> None:
+    path, kind, saved, expected, tmp_path
+):
     metric = evaluate.load(str(path), cache_dir=str(tmp_path / "cache"))
     given = {name: kind(texts) for name, texts in GIVEN.items()}
     assert metric.compute(**given, model=str(saved), segments=True) == expected
 
 
-def test_single_and_batched_segments_have_equal_scores(
-    metric: Any, saved: Path, expected: dict[str, Any]
-) -> None:
+def test_single_and_batched_segments_have_equal_scores(metric, saved, expected):
     for prediction, reference in zip(PREDICTIONS, REFERENCES, strict=True):
         metric.add(prediction=prediction, reference=reference)
     assert metric.compute(model=str(saved), segments=True) == expected
@@ -54,7 +49,7 @@ def test_single_and_batched_segments_have_equal_scores(
     assert plain == listed  # each computation may use another kind of references
 
 
-def test_compute_accepts_every_option_of_the_scorer(metric: Any, saved: Path) -> None:
+def test_compute_accepts_every_option_of_the_scorer(metric, saved):
     options: dict[str, Any] = {"alpha": 0.7, "penalty": "brevity", "length": "characters"}
     options |= {"lowercase": True, "several": "mean"}
     lists = [[a, b] for a, b in zip(REFERENCES, PREDICTIONS[::-1], strict=True)]
@@ -63,9 +58,7 @@ def test_compute_accepts_every_option_of_the_scorer(metric: Any, saved: Path) ->
     assert expected == metric.compute(**given, **options)
 
 
-def test_loaded_encoders_are_accepted_and_kept_apart(
-    metric: Any, subword: Any, encoder: Any, expected: dict[str, Any]
-) -> None:
+def test_loaded_encoders_are_accepted_and_kept_apart(metric, subword, encoder, expected):
     encoder.name = "saved"
     result = metric.compute(**GIVEN, model=encoder)
     assert result == {name: expected[name] for name in ("simile", "sim", "signature")}
@@ -77,9 +70,7 @@ def test_loaded_encoders_are_accepted_and_kept_apart(
     assert len(signatures) == 2
 
 
-def test_combined_metrics_have_their_own_scores(
-    metric: Any, saved: Path, expected: dict[str, Any], tmp_path: Path
-) -> None:
+def test_combined_metrics_have_their_own_scores(metric, saved, expected, tmp_path):
     other = evaluate.load(str(MODULE), cache_dir=str(tmp_path / "cache"))
     both = evaluate.combine([metric, other], force_prefix=True)
     for prediction, reference in zip(PREDICTIONS, REFERENCES, strict=True):
@@ -93,9 +84,7 @@ def test_combined_metrics_have_their_own_scores(
     assert scores == [expected["simile"]] * 2
 
 
-def test_one_process_writes_no_files(
-    saved: Path, expected: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_process_writes_no_files(saved, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "file").write_text("")
@@ -117,17 +106,13 @@ def test_one_process_writes_no_files(
         ({}, "predictions"),
     ],
 )
-def test_bad_segments_are_refused_and_dropped(
-    metric: Any, saved: Path, expected: dict[str, Any], given: dict[str, Any], named: str
-) -> None:
+def test_bad_segments_are_refused_and_dropped(metric, saved, expected, given, named):
     with pytest.raises((DataError, ValueError), match=named):
         metric.compute(**given, model=str(saved))
     assert metric.compute(**GIVEN, model=str(saved))["simile"] == expected["simile"]
 
 
-def test_a_bad_batch_or_option_keeps_earlier_segments(
-    metric: Any, saved: Path, expected: dict[str, Any]
-) -> None:
+def test_a_bad_batch_or_option_keeps_earlier_segments(metric, saved, expected):
     metric.add_batch(predictions=PREDICTIONS, references=REFERENCES)
     with pytest.raises(DataError, match=r"references\[13\]"):
         metric.add_batch(predictions=["a", "b"], references=["a", None])
@@ -143,9 +128,7 @@ def test_a_bad_batch_or_option_keeps_earlier_segments(
     assert metric.compute(model=str(saved), segments=True) == expected
 
 
-def test_an_encoder_error_does_not_affect_the_next_result(
-    metric: Any, saved: Path, expected: dict[str, Any]
-) -> None:
+def test_an_encoder_error_does_not_affect_the_next_result(metric, saved, expected):
     class Failing:
         def encode(self, texts: list[str]) -> np.ndarray:
             raise RuntimeError
@@ -156,7 +139,7 @@ def test_an_encoder_error_does_not_affect_the_next_result(
     assert metric.compute(**GIVEN, model=str(saved), segments=True) == expected
 
 
-def test_a_model_is_loaded_only_once(metric: Any, saved: Path) -> None:
+def test_a_model_is_loaded_only_once(metric, saved):
     given = {"predictions": ["a cat"], "references": ["the cat"], "model": str(saved)}
     first = metric.compute(**given)
     for path in saved.iterdir():
@@ -164,7 +147,7 @@ def test_a_model_is_loaded_only_once(metric: Any, saved: Path) -> None:
     assert metric.compute(**given, segments=True)["simile"] == first["simile"]
 
 
-def test_a_used_metric_can_be_pickled(metric: Any, saved: Path, expected: dict[str, Any]) -> None:
+def test_a_used_metric_can_be_pickled(metric, saved, expected):
     metric.compute(predictions=["a"], references=["b"], model=str(saved))
     again = pickle.loads(pickle.dumps(metric))
     assert again.compute(**GIVEN, model=str(saved))["simile"] == expected["simile"]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -84,9 +82,7 @@ def default_result() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_the_installed_metric_loads_by_name_offline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_installed_metric_loads_by_name_offline(tmp_path, monkeypatch, capsys):
     """A network connection fails the process, and so does a file that `compute` writes."""
     home = tmp_path / "home"
     monkeypatch.setenv("HF_HOME", str(home))
@@ -101,7 +97,7 @@ def test_the_installed_metric_loads_by_name_offline(
 
 
 @pytest.mark.slow
-def test_the_metric_loads_from_a_published_space(tmp_path: Path) -> None:
+def test_the_metric_loads_from_a_published_space(tmp_path):
     with running() as hub:
         variables = environment(hub.address, tmp_path / "home")
         variables["HF_MODULES_CACHE"] = str(tmp_path / "modules")
@@ -113,7 +109,7 @@ def test_the_metric_loads_from_a_published_space(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_process_0_of_two_gets_the_full_result(saved: Path, tmp_path: Path) -> None:
+def test_process_0_of_two_gets_the_full_result(saved, tmp_path):
     texts = SENTENCES[:15]
     lists = [[text[::-1], texts[0]] for text in texts]
     expected = SimileScorer(saved).score(texts, lists).to_dict(segments=True)
@@ -123,9 +119,7 @@ def test_process_0_of_two_gets_the_full_result(saved: Path, tmp_path: Path) -> N
     assert got == [[0, expected], [1, None]]
 
 
-def test_the_cache_follows_evaluates_variables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_follows_evaluates_variables(tmp_path, monkeypatch):
     for name in ("HF_MODULES_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -138,7 +132,7 @@ def test_the_cache_follows_evaluates_variables(
     assert install_metric().is_relative_to(tmp_path / "own")
 
 
-def test_installing_again_changes_nothing(tmp_path: Path) -> None:
+def test_installing_again_changes_nothing(tmp_path):
     first = install_metric(tmp_path)
     assert first.parent.name == hashlib.sha256(SCRIPT.read_bytes()).hexdigest()
     files = folder_files(tmp_path)
@@ -154,7 +148,7 @@ def newest(root: Path) -> Path:
     return max(scripts, key=lambda path: (path / "simile.py").stat().st_mtime) / "simile.py"
 
 
-def test_the_last_installed_copy_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_installed_copy_is_used(tmp_path, monkeypatch):
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "simile.py").write_text("# an older version")
     with monkeypatch.context() as patch:
@@ -170,9 +164,7 @@ def test_the_last_installed_copy_is_used(tmp_path: Path, monkeypatch: pytest.Mon
     assert newest(tmp_path / "cache") == own
 
 
-def test_an_unwritable_folder_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unwritable_folder_is_an_error(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["install-metric", "--cache", str(tmp_path / "file" / "cache")]) == 2
     assert "install-metric" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """Scores of translations against their sources."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -29,7 +27,7 @@ GOOD = [
 ]
 
 
-def test_a_good_translation_scores_above_an_unrelated_sentence() -> None:
+def test_a_good_translation_scores_above_an_unrelated_sentence():
     estimator = QualityEstimator(("de", "en"))
     good = estimator.score(GOOD, SOURCES)
     unrelated = estimator.score(GOOD[1:] + GOOD[:1], SOURCES)
@@ -38,7 +36,7 @@ def test_a_good_translation_scores_above_an_unrelated_sentence() -> None:
     np.testing.assert_array_equal(good.simile, good.sim)
 
 
-def test_each_problem_is_found_and_lowers_the_score() -> None:
+def test_each_problem_is_found_and_lowers_the_score():
     bad = {
         "empty": ["", " ", "..."],
         "untranslated": SOURCES,
@@ -62,16 +60,16 @@ def test_each_problem_is_found_and_lowers_the_score() -> None:
 @pytest.mark.parametrize(
     ("hypothesis", "source"), [("", ""), ("?", "!"), ("2,5", "2.5"), ("", "--")]
 )
-def test_a_segment_without_words_in_the_source_has_no_problem(hypothesis: str, source: str) -> None:
+def test_a_segment_without_words_in_the_source_has_no_problem(hypothesis, source):
     assert find_problems([hypothesis], [source], ("de", "en")) == [""]
 
 
 @pytest.mark.parametrize("name", ["Hamlet", "Angela Merkel", "ABBA", "San Francisco"])
-def test_an_equal_name_is_no_untranslated_text(name: str) -> None:
+def test_an_equal_name_is_no_untranslated_text(name):
     assert find_problems([name], [name], ("de", "en")) == [""]
 
 
-def test_the_score_is_linear_in_sim_and_equal_in_both_directions() -> None:
+def test_the_score_is_linear_in_sim_and_equal_in_both_directions():
     raw = SimileScorer("multilingual", similarity="windows", penalty="none").score(GOOD, SOURCES)
     forward = QualityEstimator(("de", "en")).score(GOOD, SOURCES).sim
     backward = QualityEstimator(("en", "de")).score(SOURCES, GOOD).sim
@@ -82,7 +80,7 @@ def test_the_score_is_linear_in_sim_and_equal_in_both_directions() -> None:
 
 @pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA names no folder")
 @pytest.mark.parametrize(("code", "name"), [("tr", "tur"), ("ko", "kor")])
-def test_the_constants_fit_the_packaged_model(code: str, name: str) -> None:
+def test_the_constants_fit_the_packaged_model(code, name):
     stem = Path(DATA or "") / "eval" / "tatoeba" / "v1" / f"tatoeba.{name}-eng"
     english, other = (
         Path(f"{stem}.{side}").read_text(encoding="utf-8").splitlines() for side in ("eng", name)
@@ -94,7 +92,7 @@ def test_the_constants_fit_the_packaged_model(code: str, name: str) -> None:
     assert ratios.std() == pytest.approx(LANGUAGES[code].spread, abs=0.01)
 
 
-def test_the_languages_are_identified() -> None:
+def test_the_languages_are_identified():
     found = QualityEstimator().score(GOOD, SOURCES)
     assert "|languages:de-en|" in found.signature
     assert found.signature == QualityEstimator(("de", "en")).score(GOOD, SOURCES).signature
@@ -110,14 +108,14 @@ def test_the_languages_are_identified() -> None:
         QualityEstimator().score(["?"], ["!"])
 
 
-def test_the_signature_tells_scores_without_references_apart() -> None:
+def test_the_signature_tells_scores_without_references_apart():
     with_references = SimileScorer("multilingual", similarity="windows")
     assert "|against:source|" in QualityEstimator(("de", "en")).score(GOOD, SOURCES).signature
     assert "against" not in with_references.signature()
 
 
 @pytest.mark.parametrize("languages", ["de", ["de"], ["de", "fr"], ["en", "en"], ["en", "xx"]])
-def test_unsupported_languages_are_refused(languages: list[str]) -> None:
+def test_unsupported_languages_are_refused(languages):
     with pytest.raises(DataError):
         QualityEstimator(languages)
 
@@ -126,12 +124,12 @@ def test_unsupported_languages_are_refused(languages: list[str]) -> None:
     ("hypotheses", "sources"),
     [([], []), (["a"], ["b", "c"]), (["a"], [None]), ("a", "b"), (["a"], [["b", "c"]])],
 )
-def test_bad_segments_are_refused(hypotheses: list[str], sources: list[str]) -> None:
+def test_bad_segments_are_refused(hypotheses, sources):
     with pytest.raises(DataError):
         QualityEstimator(("de", "en")).score(hypotheses, sources)
 
 
-def test_the_metric_of_evaluate_takes_sources() -> None:
+def test_the_metric_of_evaluate_takes_sources():
     metric = evaluate.load(str(MODULE))
     options = {"predictions": GOOD, "languages": ("de", "en"), "segments": True}
     found = metric.compute(sources=SOURCES, **options)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 
@@ -23,7 +21,7 @@ def scores(seed: int, segments: int = 40) -> np.ndarray:
 
 
 @pytest.mark.parametrize("segments", [1, 2, 5, 9])
-def test_p_of_few_segments_uses_all_exchanges(segments: int) -> None:
+def test_p_of_few_segments_uses_all_exchanges(segments):
     first, second = scores(1, segments), scores(2, segments)
     differences = first - second
     observed = abs(differences.sum()) - 1e-9
@@ -32,7 +30,7 @@ def test_p_of_few_segments_uses_all_exchanges(segments: int) -> None:
 
 
 @pytest.mark.slow
-def test_many_draws_approach_all_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_draws_approach_all_exchanges(monkeypatch):
     first, second = scores(3, 12), scores(4, 12)
     exact = paired_p_value(first, second)
     monkeypatch.setattr(resampling, "EXACT", 0)
@@ -43,7 +41,7 @@ def test_many_draws_approach_all_exchanges(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("segments", [6, 60])
-def test_equal_means_up_to_rounding_have_p_1(segments: int) -> None:
+def test_equal_means_up_to_rounding_have_p_1(segments):
     first = scores(5, segments)
     for second in (first, first[::-1], np.roll(first, 3) * (1 + 1e-15), first * (1 + 1e-15)):
         assert paired_p_value(first, second) == 1
@@ -101,8 +99,8 @@ def of_spearman(random: np.random.Generator, segments: int) -> float:
     ],
 )
 def test_equal_systems_have_at_most_5_percent_false_positives(
-    monkeypatch: pytest.MonkeyPatch, made: Made, trials: int, most: float, segments: int
-) -> None:
+    monkeypatch, made, trials, most, segments
+):
     """Three deviations of a binomial are allowed above."""
     random = np.random.default_rng(segments)
     if made is of_means:
@@ -113,7 +111,7 @@ def test_equal_systems_have_at_most_5_percent_false_positives(
     assert share <= most + 3 * (most * (1 - most) / trials) ** 0.5
 
 
-def test_p_is_symmetric_and_needs_equal_segments_and_samples() -> None:
+def test_p_is_symmetric_and_needs_equal_segments_and_samples():
     first = scores(8)
     assert paired_p_value(first + 0.01, first) == paired_p_value(first, first + 0.01) == 1 / 1001
     for sizes, samples, named in (((0, 0), 9, "0"), ((3, 2), 9, "3 and 2"), ((3, 3), 0, "0")):
@@ -121,12 +119,12 @@ def test_p_is_symmetric_and_needs_equal_segments_and_samples() -> None:
             paired_p_value(*map(np.zeros, sizes), samples=samples)
 
 
-def test_p_values_are_formatted() -> None:
+def test_p_values_are_formatted():
     values = (1 / 6, 1 / 1001, 2 / 100_001, 1.0, None, float("nan"))
     assert [p_text(value) for value in values] == ["0.167", "0.001", "2e-05", "1.000", "", ""]
 
 
-def test_two_segments_by_hand() -> None:
+def test_two_segments_by_hand():
     """Resamples of (0, 1) have means 0, 1/2, 1 with probabilities 1/4, 1/2, 1/4."""
     interval = confidence_intervals([np.array([0.0, 1.0])], samples=2000)[0]
     assert interval == Interval(0.5, 0.0, 1.0)
@@ -134,7 +132,7 @@ def test_two_segments_by_hand() -> None:
     assert middle == Interval(0.5, 0.5, 0.5)
 
 
-def test_the_interval_matches_the_normal_distribution() -> None:
+def test_the_interval_matches_the_normal_distribution():
     """The mean of 400 uniform scores has the deviation s / 20."""
     values = scores(1, 400)
     interval = confidence_intervals([values], samples=4000)[0]
@@ -145,9 +143,7 @@ def test_the_interval_matches_the_normal_distribution() -> None:
 
 
 @pytest.mark.parametrize("at_a_time", [1, 41 * 7])
-def test_intervals_depend_only_on_the_scores_and_the_seed(
-    monkeypatch: pytest.MonkeyPatch, at_a_time: int
-) -> None:
+def test_intervals_depend_only_on_the_scores_and_the_seed(monkeypatch, at_a_time):
     first, second = scores(6, 41), scores(7, 41)
     (whole,) = confidence_intervals([first], samples=50)
     assert whole != confidence_intervals([first], samples=50, seed=2)[0]
@@ -155,7 +151,7 @@ def test_intervals_depend_only_on_the_scores_and_the_seed(
     assert confidence_intervals([second, first], samples=50)[1] == whole
 
 
-def test_segments_are_drawn_uniformly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segments_are_drawn_uniformly(monkeypatch):
     monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", 64)
     means = np.concatenate(list(resampling._resampled_means(np.eye(8), 2000, 1)), 1)
     assert means.shape == (8, 2000)
@@ -165,7 +161,7 @@ def test_segments_are_drawn_uniformly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("side", [0, 1])
-def test_scores_that_are_not_finite_are_refused(bad: float, side: int) -> None:
+def test_scores_that_are_not_finite_are_refused(bad, side):
     systems = [scores(12), scores(13)]
     systems[side][6] = bad
     for call in (lambda: confidence_intervals(systems), lambda: paired_p_value(*systems)):
@@ -174,6 +170,6 @@ def test_scores_that_are_not_finite_are_refused(bad: float, side: int) -> None:
 
 
 @pytest.mark.parametrize(("sizes", "named"), [([], "systems"), ([0], "0"), ([3, 2], "2, 3")])
-def test_intervals_need_equal_numbers_of_segments(sizes: list[int], named: str) -> None:
+def test_intervals_need_equal_numbers_of_segments(sizes, named):
     with pytest.raises(ValueError, match=named):
         confidence_intervals([np.zeros(size) for size in sizes])

@@ -1,14 +1,10 @@
-from __future__ import annotations
-
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import sentencepiece
-from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
@@ -43,9 +39,7 @@ def slow_scores(
 
 @pytest.mark.parametrize(("several", "join"), [("best", max), ("mean", np.mean)])
 @pytest.mark.parametrize("power", [0.5, 1])
-def test_several_references_equal_a_slow_loop(
-    encoder: SentenceEncoder, several: str, join: Any, power: float
-) -> None:
+def test_several_references_equal_a_slow_loop(encoder, several, join, power):
     scorer = SimileScorer(encoder.with_norm_power(power), several=several)
     scores = scorer.score(HYPOTHESES, LISTS)
     slow = [slow_scores(encoder, h, rs, power) for h, rs in zip(HYPOTHESES, LISTS, strict=True)]
@@ -56,7 +50,7 @@ def test_several_references_equal_a_slow_loop(
     assert scores.sim_score == pytest.approx(np.mean(scores.sim), abs=1e-15)
 
 
-def test_the_default_model_is_english_with_more_even_norms() -> None:
+def test_the_default_model_is_english_with_more_even_norms():
     scorer = SimileScorer(similarity="sentences")
     english = SentenceEncoder.from_pretrained("english")
     even = english.with_norm_power(0.5)
@@ -70,7 +64,7 @@ def test_the_default_model_is_english_with_more_even_norms() -> None:
     )
 
 
-def test_sequences_of_any_type_have_equal_scores(encoder: SentenceEncoder) -> None:
+def test_sequences_of_any_type_have_equal_scores(encoder):
     scorer, references = SimileScorer(encoder), SENTENCES[10:20]
     plain = scorer.score(HYPOTHESES, references)
     listed = scorer.score(HYPOTHESES, [[text] for text in references])
@@ -83,9 +77,7 @@ def test_sequences_of_any_type_have_equal_scores(encoder: SentenceEncoder) -> No
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 @pytest.mark.parametrize("several", ["best", "mean"])
-def test_blocks_do_not_change_the_scores(
-    encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch, several: str, size: int
-) -> None:
+def test_blocks_do_not_change_the_scores(encoder, monkeypatch, several, size):
     """A block of 3 splits the four references of one hypothesis."""
     scorer = SimileScorer(encoder, several=several)
     whole = scorer.score(HYPOTHESES, LISTS)
@@ -95,7 +87,7 @@ def test_blocks_do_not_change_the_scores(
     np.testing.assert_array_equal(parts.sim, whole.sim)
 
 
-def test_equal_texts_score_1_and_empty_ones_0(encoder: SentenceEncoder) -> None:
+def test_equal_texts_score_1_and_empty_ones_0(encoder):
     scores = SimileScorer(encoder).score(
         ["the cat sleeps", "", "the cat sleeps", "", "☃"], ["the cat sleeps", "a", "", "", "☃"]
     )
@@ -105,9 +97,7 @@ def test_equal_texts_score_1_and_empty_ones_0(encoder: SentenceEncoder) -> None:
 
 @pytest.mark.parametrize("penalty", ["both", "brevity", "excess", "none"])
 @pytest.mark.parametrize("length", ["tokens", "characters"])
-def test_hostile_text_has_a_finite_score(
-    encoder: SentenceEncoder, penalty: str, length: str
-) -> None:
+def test_hostile_text_has_a_finite_score(encoder, penalty, length):
     hostile = ["", "\ud800 cat", "a\udfff", "\0", "a\0b", "\u2028", "\n", "cat " * 30_000]
     scores = SimileScorer(encoder, penalty=penalty, length=length).score(
         [*hostile, *hostile], [*hostile, *reversed(hostile)]
@@ -116,7 +106,7 @@ def test_hostile_text_has_a_finite_score(
     assert (np.abs(scores.simile) <= np.abs(scores.sim)).all()
 
 
-def test_lowercase_applies_to_the_texts(word: Any) -> None:
+def test_lowercase_applies_to_the_texts(word):
     from paraphrastic_hf.text.word import WordTokenizer
     from tests.metrics.conftest import averaging
 
@@ -147,9 +137,7 @@ BAD: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("named", "hypotheses", "references"), BAD)
-def test_bad_segments_are_named(
-    encoder: SentenceEncoder, named: str, hypotheses: Any, references: Any
-) -> None:
+def test_bad_segments_are_named(encoder, named, hypotheses, references):
     with pytest.raises(DataError, match=re.escape(named)):
         SimileScorer(encoder).score(hypotheses, references)
 
@@ -166,16 +154,12 @@ def test_bad_segments_are_named(
         ({"alpha": math.nan}, "alpha"),
     ],
 )
-def test_invalid_options_are_refused(
-    encoder: SentenceEncoder, options: dict[str, Any], message: str
-) -> None:
+def test_invalid_options_are_refused(encoder, options, message):
     with pytest.raises(TypeError if "alfa" in options else ValueError, match=message):
         SimileScorer(encoder, **options)
 
 
-def test_a_stock_model_with_the_same_table_has_equal_scores(
-    stock: SentenceTransformer, encoder: SentenceEncoder
-) -> None:
+def test_a_stock_model_with_the_same_table_has_equal_scores(stock, encoder):
     import torch
 
     with torch.no_grad():
@@ -186,16 +170,14 @@ def test_a_stock_model_with_the_same_table_has_equal_scores(
     np.testing.assert_allclose(theirs.simile, ours.simile, rtol=0, atol=1e-6)
 
 
-def test_a_transformer_loads_from_its_folder(
-    transformer_folder: Path, transformer: SentenceTransformer
-) -> None:
+def test_a_transformer_loads_from_its_folder(transformer_folder, transformer):
     scores = SimileScorer(transformer_folder).score(["the cat sleeps"], ["a cat sleeps a"])
     vectors = transformer.encode(["the cat sleeps", "a cat sleeps a"])
     expected = cosine(*vectors.tolist()) * math.exp(1 - 4 / 3) ** 0.25
     assert scores.score == pytest.approx(expected, abs=1e-6)
 
 
-def test_an_object_with_only_encode_needs_penalty_none() -> None:
+def test_an_object_with_only_encode_needs_penalty_none():
     scores = SimileScorer(Letters(), penalty="none").score(["ab", "abc"], ["a", "abc"])
     np.testing.assert_allclose(scores.simile, [math.sqrt(0.5), 1])
     assert "model:Letters" in scores.signature
@@ -204,7 +186,7 @@ def test_an_object_with_only_encode_needs_penalty_none() -> None:
         SimileScorer(Letters())
 
 
-def test_invalid_vectors_are_refused(encoder: SentenceEncoder) -> None:
+def test_invalid_vectors_are_refused(encoder):
     class Bad(Letters):
         def encode(self, texts: list[str]) -> np.ndarray:
             return super().encode(texts)[:-1]
@@ -219,7 +201,7 @@ TEXTS = [*SENTENCES, "", " ", "\0", "zzz ☃☃ qqq", "<unk> <pad>", "a"]
 
 
 @pytest.mark.parametrize("kind", ["subword", "word", "char_ngram"])
-def test_lengths_equal_a_slow_loop(kind: str, request: pytest.FixtureRequest) -> None:
+def test_lengths_equal_a_slow_loop(kind, request):
     tokenizer: Any = request.getfixturevalue(kind)
     names = tokenizer.tokens()
     pieces = [[names[i] for i in tokenizer.encode_batch([text])[0]] for text in TEXTS]
@@ -229,16 +211,14 @@ def test_lengths_equal_a_slow_loop(kind: str, request: pytest.FixtureRequest) ->
     assert characters.tolist() == [len(" ".join(row)) for row in pieces]
 
 
-def test_characters_are_counted_like_the_2019_release(saved: Path, encoder: Any) -> None:
+def test_characters_are_counted_like_the_2019_release(saved, encoder):
     """Its evaluate.py takes `len` of sentencepiece's pieces joined by spaces."""
     released = sentencepiece.SentencePieceProcessor(str(saved / "spiece.model"))
     counts = [len(" ".join(released.EncodeAsPieces(normalize(text)))) for text in SENTENCES]
     assert length_counter(encoder, "characters")(SENTENCES).tolist() == counts
 
 
-def test_stock_static_embeddings_have_equal_lengths(
-    stock: SentenceTransformer, encoder: Any
-) -> None:
+def test_stock_static_embeddings_have_equal_lengths(stock, encoder):
     texts = [text for text in TEXTS if "☃" not in text and "\0" not in text]
     for unit in ("tokens", "characters"):
         assert length_counter(encoder, unit)([]).shape == length_counter(stock, unit)([]).shape
@@ -246,9 +226,7 @@ def test_stock_static_embeddings_have_equal_lengths(
         np.testing.assert_array_equal(own, other)
 
 
-def test_transformer_lengths_ignore_special_tokens_padding_and_truncation(
-    transformer: SentenceTransformer,
-) -> None:
+def test_transformer_lengths_ignore_special_tokens_padding_and_truncation(transformer):
     """`encode` sets padding and truncation, to 64 tokens, on the tokenizer."""
     texts = ["the cat sleeps", "dog", "", "the cat " * 50]
     for _ in range(2):
@@ -257,6 +235,6 @@ def test_transformer_lengths_ignore_special_tokens_padding_and_truncation(
         transformer.encode(texts)
 
 
-def test_a_model_without_tokenizer_is_refused() -> None:
+def test_a_model_without_tokenizer_is_refused():
     with pytest.raises(ModelError):
         length_counter(object())

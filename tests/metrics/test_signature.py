@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
@@ -28,7 +26,7 @@ def fields(signature: str) -> dict[str, str]:
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
 
-def test_a_signature_contains_all_settings(saved: Path) -> None:
+def test_a_signature_contains_all_settings(saved):
     scorer = SimileScorer(saved)
     named = fields(scorer.score(["a"], ["a"]).signature)
     assert named == {
@@ -44,7 +42,7 @@ def test_a_signature_contains_all_settings(saved: Path) -> None:
     }
 
 
-def test_one_model_has_one_signature(saved: Path, tmp_path: Path) -> None:
+def test_one_model_has_one_signature(saved, tmp_path):
     expected = SimileScorer(saved).signature()
     shutil.copytree(saved, tmp_path / "elsewhere" / "saved")
     assert SimileScorer(tmp_path / "elsewhere" / "saved").signature() == expected
@@ -60,9 +58,7 @@ def test_one_model_has_one_signature(saved: Path, tmp_path: Path) -> None:
     assert SimileScorer(tmp_path / "again" / "saved").signature() == expected
 
 
-def test_the_weights_hash_depends_only_on_the_numbers(
-    saved: Path, encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_weights_hash_depends_only_on_the_numbers(saved, encoder, monkeypatch):
     fast = weights_hash(SentenceEncoder.from_pretrained(saved))
     slow = SentenceEncoder.from_pretrained(saved)
     monkeypatch.setattr(slow, "table", lambda *_: None)
@@ -77,16 +73,14 @@ def test_the_weights_hash_depends_only_on_the_numbers(
     assert weights_hash(encoder) == expected
 
 
-def test_an_option_that_changes_scores_changes_the_signature(encoder: SentenceEncoder) -> None:
+def test_an_option_that_changes_scores_changes_the_signature(encoder):
     options: list[dict[str, Any]] = [{}, {"alpha": 0.5}, {"alpha": 0}, {"length": "characters"}]
     options += [{"penalty": penalty} for penalty in ("brevity", "excess", "none")]
     signatures = {SimileScorer(encoder, **each).signature() for each in options}
     assert len(signatures) == len(options)
 
 
-def test_the_signature_contains_several_only_with_several_references(
-    encoder: SentenceEncoder,
-) -> None:
+def test_the_signature_contains_several_only_with_several_references(encoder):
     best, mean = (SimileScorer(encoder, several=s) for s in ("best", "mean"))
     one, two, uneven = ["a"], [["a", "b"]], [["a", "b"], ["a"]]
     assert best.score(["a"], one).signature == mean.score(["a"], one).signature
@@ -96,7 +90,7 @@ def test_the_signature_contains_several_only_with_several_references(
     assert fields(best.score(["a", "b"], uneven).signature)["nrefs"] == "var"
 
 
-def test_one_changed_weight_changes_the_signature(saved: Path, encoder: SentenceEncoder) -> None:
+def test_one_changed_weight_changes_the_signature(saved, encoder):
     expected = SimileScorer(encoder).signature()
     with torch.no_grad():
         encoder.model.get_input_embeddings().weight[-1, -1] += 1e-6
@@ -104,9 +98,7 @@ def test_one_changed_weight_changes_the_signature(saved: Path, encoder: Sentence
     assert fields(SimileScorer(encoder).signature())["tokenizer"] == fields(expected)["tokenizer"]
 
 
-def test_different_tokenizers_have_different_hashes(
-    sentences: list[str], subword: SubwordTokenizer, word: WordTokenizer, char_ngram: Any
-) -> None:
+def test_different_tokenizers_have_different_hashes(sentences, subword, word, char_ngram):
     others = [
         SubwordTokenizer.train(sentences, vocab_size=200),
         SubwordTokenizer(subword._model, lowercase=False),
@@ -131,9 +123,7 @@ def test_different_tokenizers_have_different_hashes(
     assert len({tokenizer_hash(tokenizer) for tokenizer in tokenizers}) == len(tokenizers)
 
 
-def test_a_stock_models_signature_survives_encoding_and_saving(
-    stock: SentenceTransformer, transformer: SentenceTransformer, tmp_path: Path
-) -> None:
+def test_a_stock_models_signature_survives_encoding_and_saving(stock, transformer, tmp_path):
     expected = SimileScorer(transformer).signature()
     transformer.encode(["the cat", "a"])
     assert SimileScorer(transformer).signature() == expected
@@ -152,8 +142,8 @@ def test_a_stock_models_signature_survives_encoding_and_saving(
 )
 @pytest.mark.filterwarnings("ignore")
 def test_settings_that_change_a_stock_models_vectors_change_the_signature(
-    transformer_folder: Path, transformer: SentenceTransformer, options: dict[str, Any]
-) -> None:
+    transformer_folder, transformer, options
+):
     scorers = [SimileScorer(transformer)]
     scorers += [SimileScorer(SentenceTransformer(str(transformer_folder), **options))]
     scores = [scorer.score(["the cat sleeps"], ["a dog runs"]) for scorer in scorers]
@@ -162,7 +152,7 @@ def test_settings_that_change_a_stock_models_vectors_change_the_signature(
 
 
 @pytest.fixture
-def recurrent(subword: SubwordTokenizer, tmp_path: Path) -> Path:
+def recurrent(subword, tmp_path):
     torch.manual_seed(5)
     size = {"vocab_size": subword.vocab_size, "hidden_size": 8, "embedding_size": 8}
     model = RecurrentModel(RecurrentConfig(**size, cell="rnn", bidirectional=True, merge="add"))
@@ -195,9 +185,7 @@ NO_MATTER |= {"word_dropout": 0.5, "initializer_std": 0.5}
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_identity_depends_on_settings_that_change_vectors(
-    kind: str, settings: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
+def test_identity_depends_on_settings_that_change_vectors(kind, settings, request):
     """Scores, cached tasks and work folders all depend on `identity`."""
     folder = request.getfixturevalue(kind)
     one, other = map(load_encoder, (folder, with_settings(folder, **settings)))
@@ -208,9 +196,7 @@ def test_identity_depends_on_settings_that_change_vectors(
 
 
 @pytest.mark.parametrize("kind", ["saved", "recurrent"])
-def test_identity_does_not_depend_on_the_loader(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_identity_does_not_depend_on_the_loader(kind, request, tmp_path):
     """sentence-transformers uses another tokenizer program, so the tokenizer's digits are left
     out."""
     folder = request.getfixturevalue(kind)

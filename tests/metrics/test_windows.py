@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -40,9 +36,7 @@ def some_texts(draw: np.random.Generator, texts: int, dimension: int) -> tuple[n
 @pytest.mark.parametrize("dimension", [1, 15, 16, 17, 32, 50, 64])
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("way", WAYS)
-def test_sim_by_windows_equals_a_slow_loop(
-    way: Any, strict: bool, dimension: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sim_by_windows_equals_a_slow_loop(way, strict, dimension, monkeypatch):
     monkeypatch.setattr(windows, "match", way)
     rows, texts = some_texts(np.random.default_rng(dimension), 9, dimension)
     every = np.arange(len(texts))
@@ -54,7 +48,7 @@ def test_sim_by_windows_equals_a_slow_loop(
 
 
 @pytest.mark.parametrize("similarity", BY_WINDOWS)
-def test_windows_of_equal_empty_and_reordered_texts(similarity: str) -> None:
+def test_windows_of_equal_empty_and_reordered_texts(similarity):
     """Windows depend on word order, sentences do not."""
     scorer = SimileScorer(similarity=similarity)
     assert scorer.score(TEXTS, TEXTS).sim.tolist() == [1, 1, 1, 0, 1]
@@ -65,7 +59,7 @@ def test_windows_of_equal_empty_and_reordered_texts(similarity: str) -> None:
     assert scorer.score(*turned).sim[0] < 0.99
 
 
-def test_one_error_lowers_strict_windows_more() -> None:
+def test_one_error_lowers_strict_windows_more():
     """A single window without a match lowers the geometric mean more than the arithmetic mean."""
     rows = np.eye(9, dtype=np.float32)
     texts = Ragged.from_lists([[1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 8, 5, 6, 7]])
@@ -78,7 +72,7 @@ def test_one_error_lowers_strict_windows_more() -> None:
 
 
 @pytest.mark.parametrize("similarity", BY_WINDOWS)
-def test_sim_by_windows_is_symmetric_and_independent_of_the_batch(similarity: str) -> None:
+def test_sim_by_windows_is_symmetric_and_independent_of_the_batch(similarity):
     scorer = SimileScorer(similarity=similarity)
     other = TEXTS[1:] + TEXTS[:1]
     together = scorer.score(TEXTS * 200, other * 200).sim  # by several threads
@@ -87,7 +81,7 @@ def test_sim_by_windows_is_symmetric_and_independent_of_the_batch(similarity: st
     np.testing.assert_array_equal(scorer.score(other, TEXTS).sim, alone)
 
 
-def test_tokens_after_the_limit_are_ignored() -> None:
+def test_tokens_after_the_limit_are_ignored():
     rows = np.eye(4, dtype=np.float32)
     long = [1, 2] * (MOST_TOKENS // 2)
     texts = TextWindows(rows, Ragged.from_lists([long, [*long, 3, 3], [3, *long]]))
@@ -95,7 +89,7 @@ def test_tokens_after_the_limit_are_ignored() -> None:
     assert same == 1 > other
 
 
-def test_windows_need_an_averaging_model(transformer: Any) -> None:
+def test_windows_need_an_averaging_model(transformer):
     assert SimileScorer(transformer).similarity == "sentences"
     for similarity in BY_WINDOWS:
         with pytest.raises(ModelError, match=similarity):
@@ -104,7 +98,7 @@ def test_windows_need_an_averaging_model(transformer: Any) -> None:
         SimileScorer(similarity="words")
 
 
-def test_a_window_encoder_is_compared_by_its_token_vectors() -> None:
+def test_a_window_encoder_is_compared_by_its_token_vectors():
     encoder = SentenceEncoder.from_pretrained("english-window")
     assert SimileScorer(encoder).similarity == "sentences"
     rows = encoder.token_vectors()
@@ -116,7 +110,7 @@ def test_a_window_encoder_is_compared_by_its_token_vectors() -> None:
         np.testing.assert_allclose(found.sim, expected.sim, atol=1e-5)
 
 
-def test_the_signature_names_windows(encoder: SentenceEncoder) -> None:
+def test_the_signature_names_windows(encoder):
     strict = SimileScorer(encoder, similarity="strict-windows").signature()
     assert "|tuned:newstest2015|" in strict
     assert "|sim:strict-windows5|" in strict
@@ -127,9 +121,7 @@ def test_the_signature_names_windows(encoder: SentenceEncoder) -> None:
 
 
 @pytest.mark.slow
-def test_the_default_model_is_recognized_by_its_content(
-    encoder: SentenceEncoder, tmp_path: Any
-) -> None:
+def test_the_default_model_is_recognized_by_its_content(encoder, tmp_path):
     encoder.save_pretrained(tmp_path / "simile")
     assert SimileScorer(tmp_path / "simile").similarity == "sentences"
     assert "tuned" not in SimileScorer(tmp_path / "simile").signature()
@@ -144,9 +136,7 @@ def test_the_default_model_is_recognized_by_its_content(
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_rows_that_are_not_finite_give_nan(
-    way: Any, number: float, strict: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_are_not_finite_give_nan(way, number, strict, monkeypatch):
     monkeypatch.setattr(windows, "match", way)
     rows = np.eye(4, dtype=np.float32)
     rows[2, 1] = number
@@ -156,7 +146,7 @@ def test_rows_that_are_not_finite_give_nan(
 
 
 @pytest.mark.parametrize("similarity", BY_WINDOWS)
-def test_costs_and_utilities_support_windows(similarity: str) -> None:
+def test_costs_and_utilities_support_windows(similarity):
     scorer = SimileScorer(similarity=similarity)
     lists = [TEXTS[:2], TEXTS[2:4]]
     expected = scorer.score([*lists[0], *lists[1]], [TEXTS[0]] * 2 + [TEXTS[4]] * 2).simile
@@ -189,7 +179,7 @@ def test_costs_and_utilities_support_windows(similarity: str) -> None:
         ({"reach": -1}, ValueError),
     ],
 )
-def test_inconsistent_arrays_are_refused(change: dict[str, Any], error: type[Exception]) -> None:
+def test_inconsistent_arrays_are_refused(change, error):
     given = {
         "rows": np.zeros((2, 2), np.float32),
         "ids": np.array([0, 1], np.int32),

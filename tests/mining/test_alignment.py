@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import json
 import math
 from functools import cache
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -65,7 +62,7 @@ def cheapest(source: Blocks, target: Blocks, skip_cost: float) -> float:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 7), st.integers(1, 7), st.floats(0.05, 1.5), st.integers(0, 99))
-def test_the_path_is_the_cheapest(rows: int, columns: int, skip_cost: float, seed: int) -> None:
+def test_the_path_is_the_cheapest(rows, columns, skip_cost, seed):
     random = np.random.default_rng(seed)
     source, target = random_blocks(random, rows), random_blocks(random, columns)
     groups = align_vectors(source, target, skip_cost=skip_cost)
@@ -75,7 +72,7 @@ def test_the_path_is_the_cheapest(rows: int, columns: int, skip_cost: float, see
     assert found == pytest.approx(cheapest(source, target, skip_cost), rel=1e-5)
 
 
-def test_a_long_document_is_aligned_near_its_coarse_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_document_is_aligned_near_its_coarse_path(monkeypatch):
     """With 5 % of the sentences missing, the coarse search finds what the full search finds."""
     random = np.random.default_rng(1)
     sentences = random.standard_normal((700, 32))
@@ -90,7 +87,7 @@ def test_a_long_document_is_aligned_near_its_coarse_path(monkeypatch: pytest.Mon
     assert sum(len(g.source) == len(g.target) == 1 for g in coarse) > 600
 
 
-def test_translations_are_grouped() -> None:
+def test_translations_are_grouped():
     encoder = SentenceEncoder.from_pretrained("multilingual")
     groups = align(GERMAN, ENGLISH, encoder)
     assert [(list(a), list(b)) for a, b, _ in groups] == [([0], [0]), ([1], [1, 2]), ([2], [3])]
@@ -99,13 +96,13 @@ def test_translations_are_grouped() -> None:
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 50])
-def test_a_copy_is_aligned_line_by_line(distinct: int) -> None:
+def test_a_copy_is_aligned_line_by_line(distinct):
     lines = [f"This is line {number % distinct}." for number in range(400)]
     groups = align(lines, lines, SentenceEncoder.from_pretrained("tiny"))
     assert [(list(a), list(b)) for a, b, _ in groups] == [([i], [i]) for i in range(400)]
 
 
-def test_groups_can_be_large() -> None:
+def test_groups_can_be_large():
     lines = [f"Line {number}." for number in range(20)]
     encoder = SentenceEncoder.from_pretrained("tiny")
     (group,) = align([" ".join(lines)], lines, encoder, max_sentences=21)
@@ -113,16 +110,16 @@ def test_groups_can_be_large() -> None:
 
 
 @pytest.mark.parametrize("side", ["a text", [None], [b"a"], None])
-def test_a_side_is_a_list_of_strings(side: object) -> None:
+def test_a_side_is_a_list_of_strings(side):
     encoder = SentenceEncoder.from_pretrained("tiny")
     with pytest.raises(TypeError):
-        align(side, ["b"], encoder)  # type: ignore[arg-type]
+        align(side, ["b"], encoder)
     for option in ({"max_sentences": 1}, {"skip_cost": math.nan}, {"skip_cost": math.inf}):
         with pytest.raises(DataError):
-            align(["a"], ["b"], encoder, **option)  # type: ignore[arg-type]
+            align(["a"], ["b"], encoder, **option)
 
 
-def test_the_command_writes_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_each_format(tmp_path, capsys):
     german, english = tmp_path / "de.txt", tmp_path / "en.txt"
     german.write_text("\n".join([GERMAN[0], "", *GERMAN[1:]]) + "\n", encoding="utf-8")
     english.write_text(

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -52,7 +49,7 @@ def by_matrix(
     return found
 
 
-def test_the_ratio_of_a_zero_mean_is_finite() -> None:
+def test_the_ratio_of_a_zero_mean_is_finite():
     zero = np.zeros(1)
     assert margin_score(zero, zero, zero, "ratio") == 0
     assert margin_score(np.array([0.5]), -np.ones(1), zero, "ratio") == pytest.approx(5)
@@ -60,7 +57,7 @@ def test_the_ratio_of_a_zero_mean_is_finite() -> None:
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("candidates", CANDIDATES)
-def test_pairs_equal_those_of_the_whole_matrix(score: str, candidates: str) -> None:
+def test_pairs_equal_those_of_the_whole_matrix(score, candidates):
     source, target = vectors(60, 1), vectors(45, 2)
     wanted = by_matrix(source, target, 3, score, candidates)
     for memory in (0.002, 100):
@@ -70,7 +67,7 @@ def test_pairs_equal_those_of_the_whole_matrix(score: str, candidates: str) -> N
         np.testing.assert_allclose(found.score, [w[0] for w in wanted], rtol=1e-4, atol=1e-6)
 
 
-def test_ties_are_in_the_order_of_source_and_target() -> None:
+def test_ties_are_in_the_order_of_source_and_target():
     same = np.ones((3, 2))
     assert mine(same, same[:2]).source.tolist() == [0]  # every candidate is row 0, either way
     neighbors = Neighbors(np.full((2, 2), 0.5, np.float32), np.array([[0, 1], [0, 1]]))
@@ -80,7 +77,7 @@ def test_ties_are_in_the_order_of_source_and_target() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.integers(1, 5))
-def test_one_to_one_uses_each_sentence_once(seed: int, n: int, m: int, k: int) -> None:
+def test_one_to_one_uses_each_sentence_once(seed, n, m, k):
     rng = np.random.default_rng(seed)
     source, target = (rng.integers(-1, 2, (count, 2)).astype(float) for count in (n, m))
     pairs = mine(source, target, k=k)
@@ -89,7 +86,7 @@ def test_one_to_one_uses_each_sentence_once(seed: int, n: int, m: int, k: int) -
     assert all(source[i].any() and target[j].any() for _, i, j in zip(*pairs, strict=True))
 
 
-def test_the_threshold_is_the_lowest_score() -> None:
+def test_the_threshold_is_the_lowest_score():
     source, target = vectors(50, 3), vectors(50, 4)
     every = mine(source, target)
     bound = float(every.score[10])
@@ -103,13 +100,13 @@ def test_the_threshold_is_the_lowest_score() -> None:
     "given",
     [lambda t: t.bfloat16(), lambda t: t.requires_grad_(), list, lambda t: t.half().numpy()],
 )
-def test_vectors_may_be_tensors_of_any_dtype(given: Callable[[torch.Tensor], object]) -> None:
+def test_vectors_may_be_tensors_of_any_dtype(given):
     tensor = torch.from_numpy(vectors(20, 1))
     found = mine(given(tensor.clone()), tensor.flip(0), k=2, score="cosine")
     assert sorted(found.source + found.target) == [19] * 20
 
 
-def test_skipped_targets_are_no_partners_and_no_neighbors() -> None:
+def test_skipped_targets_are_no_partners_and_no_neighbors():
     side = vectors(80, 6)
     skip = np.arange(80)
     pairs = mine(side, side, skip=skip, k=3, one_to_one=False)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -21,7 +19,6 @@ from paraphrastic_hf.mining import files as module
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
 from paraphrastic_hf.mining.store import TextStore, check_folder
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
-from paraphrastic_hf.text.subword import SubwordTokenizer
 
 
 class Words:
@@ -56,7 +53,7 @@ def texts(mined: MinedLines) -> list[tuple[str, str]]:
 LINES = ["the cat", "a dog runs", "red house", "no way", "seven trees"]
 
 
-def test_equal_lines_count_once_at_their_first_place(tmp_path: Path) -> None:
+def test_equal_lines_count_once_at_their_first_place(tmp_path):
     source = side("the cat", "a dog", " the cat ", "the cat")
     target = side("a dog", "a dog", "the cat")
     mined = mine_lines(source, target, Words(), tmp_path, score="cosine")
@@ -69,7 +66,7 @@ def test_equal_lines_count_once_at_their_first_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("empty", [(), ("",), ("", " ", "\u3000\u00a0")])
-def test_lines_without_text_are_in_no_pair(tmp_path: Path, empty: tuple[str, ...]) -> None:
+def test_lines_without_text_are_in_no_pair(tmp_path, empty):
     for number, sides in enumerate(((empty, "a"), ("a", empty), (empty, empty))):
         mined = mine_lines(*(side(*each) for each in sides), Words(), tmp_path / str(number))
         assert texts(mined) == []
@@ -78,7 +75,7 @@ def test_lines_without_text_are_in_no_pair(tmp_path: Path, empty: tuple[str, ...
     assert mined.pairs.source.tolist() == [len(empty)]
 
 
-def test_different_never_pairs_equal_lines(tmp_path: Path) -> None:
+def test_different_never_pairs_equal_lines(tmp_path):
     cat, now, red, here = ["the cat sleeps", "the cat sleeps now", "red house", "red house here"]
     lines = side(cat, now, red, here)
     mined = mine_lines(lines, lines, Words(), tmp_path, different=True)
@@ -86,7 +83,7 @@ def test_different_never_pairs_equal_lines(tmp_path: Path) -> None:
     assert len(mined.pairs.score) == 4
 
 
-def test_stored_lines_are_unchanged(tmp_path: Path) -> None:
+def test_stored_lines_are_unchanged(tmp_path):
     lines = ["tab\there", "separators\u2028\u0085inside", "日本語 🙂", "in\rside"]
     blocks = [lines[:1], lines[1:3], [], lines[3:]]
     store = TextStore.write(tmp_path, blocks)
@@ -94,9 +91,7 @@ def test_stored_lines_are_unchanged(tmp_path: Path) -> None:
     assert len(store) == 4
 
 
-def test_a_resumed_run_encodes_only_missing_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_encodes_only_missing_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LINES_AT_A_TIME", 2)
     encoder = Words()
     encoder.fails_at = 4
@@ -111,7 +106,7 @@ def test_a_resumed_run_encodes_only_missing_lines(
     assert len(encoder.asked) == 2 * len(LINES)  # all is kept
 
 
-def test_other_text_or_another_model_is_encoded_again(tmp_path: Path) -> None:
+def test_other_text_or_another_model_is_encoded_again(tmp_path):
     class Others(Words):
         """Identified by its name, because it has no weights."""
 
@@ -128,7 +123,7 @@ def test_other_text_or_another_model_is_encoded_again(tmp_path: Path) -> None:
     assert len(mined.pairs.score) == 1
 
 
-def test_lines_with_a_known_stamp_are_not_read_again(tmp_path: Path) -> None:
+def test_lines_with_a_known_stamp_are_not_read_again(tmp_path):
     def refuse() -> Any:
         raise ZeroDivisionError
         yield []
@@ -141,7 +136,7 @@ def test_lines_with_a_known_stamp_are_not_read_again(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def model(subword: SubwordTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(subword, tmp_path_factory):
     path = tmp_path_factory.mktemp("model")
     encoder = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=32))
     SentenceEncoder(encoder, subword).save_pretrained(path)
@@ -149,16 +144,14 @@ def model(subword: SubwordTokenizer, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def two_files(tmp_path: Path, sentences: list[str]) -> tuple[Path, Path]:
+def two_files(tmp_path, sentences):
     source, target = tmp_path / "source.txt", tmp_path / "target.txt"
     source.write_text("\n".join([*sentences, "", sentences[0]]) + "\n", encoding="utf-8")
     target.write_text("\n".join(reversed(sentences)) + "\n", encoding="utf-8")
     return source, target
 
 
-def test_the_command_writes_pairs_best_first(
-    model: Path, two_files: tuple[Path, Path], tmp_path: Path, sentences: list[str]
-) -> None:
+def test_the_command_writes_pairs_best_first(model, two_files, tmp_path, sentences):
     output = tmp_path / "pairs.tsv"
     command = ["mine", str(model), *map(str, two_files), "--quiet"]
     assert main([*command, "--output", str(output), "--score", "cosine"]) == 0
@@ -177,12 +170,7 @@ def test_the_command_writes_pairs_best_first(
     assert (work / "search.npz").exists()
 
 
-def test_the_command_reads_standard_input_and_prints(
-    model: Path,
-    two_files: tuple[Path, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_reads_standard_input_and_prints(model, two_files, monkeypatch, capsys):
     class Input:
         buffer = io.BytesIO(two_files[0].read_bytes())
 
@@ -193,13 +181,7 @@ def test_the_command_reads_standard_input_and_prints(
     assert all(len(line.split("\t")) == 3 for line in printed)
 
 
-def test_a_refused_command_leaves_no_work_folder(
-    model: Path,
-    two_files: tuple[Path, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_refused_command_leaves_no_work_folder(model, two_files, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda name: name != "faiss")
     (tmp_path / "no model").mkdir()
     before = set(tmp_path.iterdir())
@@ -220,22 +202,20 @@ def test_a_refused_command_leaves_no_work_folder(
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_wrong_options_are_refused_before_anything_is_encoded(tmp_path: Path) -> None:
+def test_wrong_options_are_refused_before_anything_is_encoded(tmp_path):
     wrong = {"k": 0, "probes": 0, "score": "x", "precision": "x", "treshold": 1, "keep": 1}
     encoder = Words()
     for option, value in {**wrong, "candidates": "all", "index": "hnsw"}.items():
         with pytest.raises(DataError, match=option):
             mine_lines(side("a"), side("b"), encoder, tmp_path / "work", **{option: value})
     assert not encoder.asked
-    encoder.encode = lambda texts: np.full((len(texts), 16), np.nan)  # type: ignore[method-assign]
+    encoder.encode = lambda texts: np.full((len(texts), 16), np.nan)
     with pytest.raises(ModelError):
         mine_lines(side(*LINES), side("a"), encoder, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "source/vectors.npy", "target/text", "source"])
-def test_a_work_folder_with_other_files_is_refused(
-    name: str, model: Path, two_files: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_work_folder_with_other_files_is_refused(name, model, two_files, tmp_path):
     work = tmp_path / "pairs.tsv.work"
     (work / name).parent.mkdir(parents=True)
     (work / name).write_text("mine")
@@ -247,15 +227,13 @@ def test_a_work_folder_with_other_files_is_refused(
 
 
 @pytest.fixture
-def mining(model: Path, two_files: tuple[Path, Path], tmp_path: Path) -> list[str]:
+def mining(model, two_files, tmp_path):
     """A command that mines in the folder `work`."""
     output = ["--output", str(tmp_path / "pairs.tsv"), "--work", str(tmp_path / "work")]
     return ["mine", str(model), *map(str, two_files), "--quiet", *output]
 
 
-def test_changed_text_is_read_again_despite_equal_size_and_time(
-    mining: list[str], two_files: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_changed_text_is_read_again_despite_equal_size_and_time(mining, two_files, tmp_path):
     assert main(mining) == 0
     source, _ = two_files
     before = source.stat()
@@ -268,9 +246,7 @@ def test_changed_text_is_read_again_despite_equal_size_and_time(
     assert {row.split("\t")[1] for row in rows} <= set(lines)
 
 
-def test_a_work_folder_is_locked(
-    mining: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_work_folder_is_locked(mining, tmp_path, capsys):
     work = tmp_path / "work"
     with locked(work):
         assert main(mining) == 2
@@ -284,7 +260,7 @@ def test_a_work_folder_is_locked(
 @pytest.mark.parametrize(
     ("kilobytes", "file"), [(8, "source/text"), (100, "target/text"), (200, "source/vectors.npy")]
 )
-def test_a_full_disk_names_the_file(kilobytes: int, file: str, tmp_path: Path) -> None:
+def test_a_full_disk_names_the_file(kilobytes, file, tmp_path):
     # in its own process, because a write to mapped memory would end it by SIGBUS
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -306,7 +282,7 @@ def test_a_full_disk_names_the_file(kilobytes: int, file: str, tmp_path: Path) -
     assert str(disk / "work" / file) in said
 
 
-def test_interrupted_reading_is_repeated(tmp_path: Path) -> None:
+def test_interrupted_reading_is_repeated(tmp_path):
     def cut_off() -> Any:
         yield ["the cat"]
         raise KeyboardInterrupt
@@ -320,7 +296,7 @@ def test_interrupted_reading_is_repeated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 200])
 @pytest.mark.parametrize("name", ["vectors.npy", "text", "ends.npy", "hashes.npy"])
-def test_damaged_work_files_are_rebuilt(name: str, size: int, tmp_path: Path) -> None:
+def test_damaged_work_files_are_rebuilt(name, size, tmp_path):
     sides = [side(*LINES * 10, stamp="x"), side(*LINES[::-1], stamp="y")]
     expected = texts(mine_lines(*sides, Words(), tmp_path))
     with (tmp_path / "source" / name).open("r+b") as file:
@@ -345,9 +321,7 @@ def mined_scores(folder: Path, model: str, *options: str) -> list[float]:
 
 
 @pytest.mark.slow
-def test_only_the_packaged_model_with_ratio_has_a_default_threshold(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_the_packaged_model_with_ratio_has_a_default_threshold(tmp_path, capsys):
     model = "multilingual"
     every = mined_scores(tmp_path, model, "--threshold=-inf")
     capsys.readouterr()
@@ -369,9 +343,7 @@ def test_only_the_packaged_model_with_ratio_has_a_default_threshold(
     ("lines", "is_warned"),
     [(["你好，世界", "今天下雨了"], True), (FRENCH, False), (["12", "?"], False)],
 )
-def test_an_unknown_script_is_warned_of(
-    lines: list[str], is_warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unknown_script_is_warned_of(lines, is_warned, tmp_path, caplog):
     encoder = SentenceEncoder.from_pretrained("english")
     mine_lines(side(*ENGLISH), side(*lines), encoder, tmp_path)
     assert ("target" in caplog.text) == is_warned

@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import importlib.util
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +32,7 @@ def assert_same(found: tuple[Neighbors, ...], wanted: tuple[Neighbors, ...]) -> 
 
 @pytest.mark.parametrize("memory", [0.001, 0.01, 0.1, 64])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_neighbors_equal_those_of_the_whole_matrix(memory: float, precision: str) -> None:
+def test_neighbors_equal_those_of_the_whole_matrix(memory, precision):
     source, target = rows(157, 1), rows(203, 2)
     forward, backward = nearest(source, target, 3, memory=memory, precision=precision)
     for found, wanted in (
@@ -47,7 +43,7 @@ def test_neighbors_equal_those_of_the_whole_matrix(memory: float, precision: str
         np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-6)  # float32 sums
 
 
-def test_tiling_and_memory_maps_change_no_bit(tmp_path: Path) -> None:
+def test_tiling_and_memory_maps_change_no_bit(tmp_path):
     source, target = rows(300, 3, 31), rows(260, 4, 31)
     plans = {plan_search(source, target, 4, memory) for memory in (0.005, 0.05, 100)}
     assert len(plans) == 3
@@ -60,7 +56,7 @@ def test_tiling_and_memory_maps_change_no_bit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("memory", [1, 10, 100, 1000])
-def test_blocks_and_tiles_fit_the_memory(memory: float) -> None:
+def test_blocks_and_tiles_fit_the_memory(memory):
     """Counted by hand: two blocks, the tiles, and the neighbors of both sides."""
     source = rows(20_000, 5, 16)
     plan = plan_search(source, source, 4, memory)
@@ -69,7 +65,7 @@ def test_blocks_and_tiles_fit_the_memory(memory: float) -> None:
     assert used <= max(memory * 2**20 - state, min(memory, 64) * 2**20)
 
 
-def test_tied_neighbors_are_in_order() -> None:
+def test_tied_neighbors_are_in_order():
     vectors = np.repeat(np.eye(3, dtype=np.float32), [4, 2, 3], axis=0)  # rows 0-3, 4-5, 6-8
     side = UnitRows(vectors)
     for memory in (0.0005, 1):
@@ -78,7 +74,7 @@ def test_tied_neighbors_are_in_order() -> None:
         np.testing.assert_array_equal(forward.ids, backward.ids)
 
 
-def test_lengths_do_not_matter_and_zero_rows_are_skipped() -> None:
+def test_lengths_do_not_matter_and_zero_rows_are_skipped():
     vectors = np.random.default_rng(6).standard_normal((40, 5)).astype(np.float32)
     scaled = vectors * np.linspace(0, 100, 40, dtype=np.float32)[:, None]  # row 0 is zero
     side, target = UnitRows(scaled), rows(30, 7, 5)
@@ -87,7 +83,7 @@ def test_lengths_do_not_matter_and_zero_rows_are_skipped() -> None:
     np.testing.assert_array_equal(forward.ids, whole.ids[side.rows])
 
 
-def test_k_may_exceed_the_rows() -> None:
+def test_k_may_exceed_the_rows():
     forward, backward = nearest(rows(5, 1), rows(2, 2), 4)
     assert forward.ids.shape == (5, 2)
     assert backward.ids.shape == (2, 4)
@@ -97,7 +93,7 @@ def test_k_may_exceed_the_rows() -> None:
 
 
 @pytest.mark.parametrize("mode", [None, "r", "c"])
-def test_rows_may_be_taken_in_any_order(mode: Any, tmp_path: Path) -> None:
+def test_rows_may_be_taken_in_any_order(mode, tmp_path):
     """Also if the ids only look consecutive. Changes of a copy-on-write map are kept."""
     vectors = np.random.default_rng(8).standard_normal((2000, 4)).astype(np.float32)
     np.save(tmp_path / "x.npy", vectors)
@@ -110,7 +106,7 @@ def test_rows_may_be_taken_in_any_order(mode: Any, tmp_path: Path) -> None:
         np.testing.assert_allclose(side.take(np.array(ids, int)), unit[list(ids)], rtol=1e-6)
 
 
-def test_an_interrupted_search_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_resumes(tmp_path, monkeypatch):
     source, target, keep = rows(200, 10), rows(150, 11), tmp_path / "search.npz"
     monkeypatch.setattr(module, "SAVE_SECONDS", 0)
     compare, strips = module._Search.compare, []
@@ -136,7 +132,7 @@ def test_an_interrupted_search_resumes(tmp_path: Path, monkeypatch: pytest.Monke
     assert_same(again, nearest(source, target, 3))
 
 
-def test_a_damaged_search_starts_again(tmp_path: Path) -> None:
+def test_a_damaged_search_starts_again(tmp_path):
     source, target, keep = rows(20, 12), rows(15, 13), tmp_path / "search.npz"
     wanted = nearest(source, target, 3, keep=keep, key="a")
     keep.write_bytes(keep.read_bytes()[:200])
@@ -144,7 +140,7 @@ def test_a_damaged_search_starts_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found[0].ids, wanted[0].ids)
 
 
-def test_wrong_options_and_vectors_are_refused() -> None:
+def test_wrong_options_and_vectors_are_refused():
     with pytest.raises(DataError):
         nearest(rows(3, 1), rows(3, 2, 5), 1)
     for wrong in (
@@ -158,7 +154,7 @@ def test_wrong_options_and_vectors_are_refused() -> None:
 
 
 @needs_faiss
-def test_faiss_with_all_cells_is_exact() -> None:
+def test_faiss_with_all_cells_is_exact():
     source, target = rows(900, 16, 16), rows(800, 17, 16)
     exact = nearest(source, target, 4)
     assert_same(nearest_by_faiss(source, target, 4), exact)
@@ -169,7 +165,7 @@ def test_faiss_with_all_cells_is_exact() -> None:
     assert 0.05 < share < 0.9  # one of 20 cells
 
 
-def test_without_faiss_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_faiss_the_extra_is_named(monkeypatch):
     monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda name: name != "faiss")
     with pytest.raises(MissingExtraError):
         nearest_by_faiss(rows(3, 1), rows(3, 2), 1)

@@ -1,10 +1,6 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char import CharTokenizer
@@ -14,9 +10,7 @@ from tests.texts import BROKEN, SENTENCES, any_text
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["unknown dropped", "unknown kept"])
-def both(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[CharTokenizer, PreTrainedTokenizerFast]:
+def both(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("char")
     tokenizer = CharTokenizer.train(SENTENCES, vocab_size=60, keep_unknown=request.param)
     tokenizer.save(folder)
@@ -27,9 +21,7 @@ def both(
 @example("<pad> <unk>")
 @example("a" * 5000)
 @example(BROKEN[0])
-def test_each_character_has_its_id(
-    both: tuple[CharTokenizer, PreTrainedTokenizerFast], text: str
-) -> None:
+def test_each_character_has_its_id(both, text):
     ours, stock = both
     row = {character: i for i, character in enumerate(ours.tokens()) if i > 1}
     expected = [row.get(character, 1) for character in normalize(text)]
@@ -39,13 +31,13 @@ def test_each_character_has_its_id(
     assert stock(valid_unicode(text))["input_ids"] == expected
 
 
-def test_characters_are_ranked_by_frequency_then_code_point() -> None:
+def test_characters_are_ranked_by_frequency_then_code_point():
     tokenizer = CharTokenizer.train(["ab ba", "cb"], vocab_size=9)
     assert tokenizer.tokens() == ["<pad>", "<unk>", "b", "a", " ", "c"]
     assert CharTokenizer.train(["ab ba", "cb"], vocab_size=4).tokens()[2:] == ["b", "a"]
 
 
-def test_a_damaged_file_is_a_model_error(tmp_path: Path) -> None:
+def test_a_damaged_file_is_a_model_error(tmp_path):
     CharTokenizer(["a"]).save(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(ModelError):

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -24,7 +21,7 @@ def ids(tokenizer: CharNgramTokenizer, text: str) -> list[int]:
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["unknown dropped", "unknown kept"])
-def either(request: pytest.FixtureRequest) -> CharNgramTokenizer:
+def either(request):
     return CharNgramTokenizer.train(
         SENTENCES, vocab_size=300, orders=(2, 3), keep_unknown=request.param
     )
@@ -33,9 +30,7 @@ def either(request: pytest.FixtureRequest) -> CharNgramTokenizer:
 @given(
     any_text, st.lists(st.integers(1, 6), min_size=1, max_size=3), st.sampled_from(sorted(PADDINGS))
 )
-def test_every_ngram_of_the_padded_text_counts(
-    text: str, orders: list[int], padding_mode: str
-) -> None:
+def test_every_ngram_of_the_padded_text_counts(text, orders, padding_mode):
     text = normalize(text)
     left, right = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}[padding_mode]
     expected = oracles.ngrams(left + text + right, orders) if text else []
@@ -45,7 +40,7 @@ def test_every_ngram_of_the_padded_text_counts(
 @given(text=any_text)
 @example(text="<pad> <unk>")
 @example(text="")
-def test_each_ngram_is_looked_up(either: CharNgramTokenizer, text: str) -> None:
+def test_each_ngram_is_looked_up(either, text):
     number = {entry: i for i, entry in enumerate(either.tokens()) if i > 1}
     text = normalize(text)
     found = [number.get(ngram, 1) for ngram in oracles.ngrams(f" {text} ", (2, 3))] if text else []
@@ -53,7 +48,7 @@ def test_each_ngram_is_looked_up(either: CharNgramTokenizer, text: str) -> None:
     assert ids(either, text) == either(text)["input_ids"]
 
 
-def test_a_literal_special_token_is_text() -> None:
+def test_a_literal_special_token_is_text():
     for ngrams, expected in ((["<pad>", "<unk>"], [2]), (["catch"], [])):
         tokenizer = CharNgramTokenizer(ngrams=ngrams, orders=[5], padding_mode="none")
         assert ids(tokenizer, "<pad>") == tokenizer("<pad>")["input_ids"] == expected
@@ -68,9 +63,7 @@ def remote_class(folder: Path) -> type[CharNgramTokenizer]:
 
 
 @pytest.mark.parametrize("keep_unknown", [False, True])
-def test_every_way_of_loading_gives_the_same_ids(
-    sentences: list[str], keep_unknown: bool, tmp_path: Path
-) -> None:
+def test_every_way_of_loading_gives_the_same_ids(sentences, keep_unknown, tmp_path):
     tokenizer = CharNgramTokenizer.train(
         sentences, vocab_size=200, orders=(2, 4), padding_mode="left", keep_unknown=keep_unknown
     )
@@ -87,9 +80,7 @@ def test_every_way_of_loading_gives_the_same_ids(
             assert ids(tokenizer, text) == ids(loaded, text) == loaded(text)["input_ids"]
 
 
-def test_a_loaded_tokenizer_can_be_saved_again(
-    char_ngram: CharNgramTokenizer, tmp_path: Path
-) -> None:
+def test_a_loaded_tokenizer_can_be_saved_again(char_ngram, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     char_ngram.save(first)
     remote_class(first).from_pretrained(first).save_pretrained(second)
@@ -107,9 +98,7 @@ def test_a_loaded_tokenizer_can_be_saved_again(
         (["abab", "abc", "c"], {"orders": (1, 2), "most_per_order": 2}, ["b", "a", "ab", "ba"]),
     ],
 )
-def test_ngrams_are_ranked_by_frequency_then_alphabet(
-    lines: list[str], settings: dict[str, Any], expected: list[str]
-) -> None:
+def test_ngrams_are_ranked_by_frequency_then_alphabet(lines, settings, expected):
     settings = {"vocab_size": 99, "padding_mode": "none", **settings}
     found = CharNgramTokenizer.train(lines, **settings).tokens()
     assert found[:2] == ["<pad>", "<unk>"]
@@ -119,7 +108,7 @@ def test_ngrams_are_ranked_by_frequency_then_alphabet(
 
 
 @pytest.mark.parametrize("spans_spaces", [True, False])
-def test_ngrams_span_spaces_or_stay_in_words(spans_spaces: bool, tmp_path: Path) -> None:
+def test_ngrams_span_spaces_or_stay_in_words(spans_spaces, tmp_path):
     tokenizer = CharNgramTokenizer.train(
         ["a b"], vocab_size=99, orders=(2, 3), spans_spaces=spans_spaces
     )
@@ -131,7 +120,7 @@ def test_ngrams_span_spaces_or_stay_in_words(spans_spaces: bool, tmp_path: Path)
         assert ("a b" in found) == spans_spaces
 
 
-def test_invalid_settings_are_refused() -> None:
+def test_invalid_settings_are_refused():
     with pytest.raises(ModelError):
         CharNgramTokenizer(ngrams=["cat"], orders=[2, 3])
     with pytest.raises(DataError):

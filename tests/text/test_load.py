@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,9 +27,7 @@ def train(kind: str, lines: list[str], vocab_size: int, **settings: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("keep_unknown", [True, False])
-def test_each_kind_survives_saving(
-    kind: str, lowercase: bool, keep_unknown: bool, sentences: list[str], tmp_path: Path
-) -> None:
+def test_each_kind_survives_saving(kind, lowercase, keep_unknown, sentences, tmp_path):
     settings = {"lowercase": lowercase, "keep_unknown": keep_unknown}
     saved = train(kind, sentences, 300, **settings)
     saved.save(tmp_path)
@@ -51,9 +46,7 @@ def test_each_kind_survives_saving(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_training_twice_gives_the_same_bytes(
-    kind: str, sentences: list[str], tmp_path: Path
-) -> None:
+def test_training_twice_gives_the_same_bytes(kind, sentences, tmp_path):
     for name in ("a", "b"):
         train(kind, sentences, 200).save(tmp_path / name)
     for path in (tmp_path / "a").iterdir():
@@ -62,13 +55,13 @@ def test_training_twice_gives_the_same_bytes(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lines", [[], [""], ["\0 \t"]], ids=["none", "empty", "blank"])
-def test_training_on_no_text_is_a_data_error(kind: str, lines: list[str]) -> None:
+def test_training_on_no_text_is_a_data_error(kind, lines):
     with pytest.raises(DataError):
         train(kind, lines, 50)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_too_little_text_shrinks_the_vocabulary_or_is_refused(kind: str) -> None:
+def test_too_little_text_shrinks_the_vocabulary_or_is_refused(kind):
     lines = ["the cat sat", "a dog"]
     size = train(kind, lines, 5000).vocab_size
     assert size < 60
@@ -77,7 +70,7 @@ def test_too_little_text_shrinks_the_vocabulary_or_is_refused(kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "char"])
-def test_a_language_kept_apart_shares_only_the_space(kind: str, sentences: list[str]) -> None:
+def test_a_language_kept_apart_shares_only_the_space(kind, sentences):
     plain = [normalize(sentence) for sentence in sentences]
     apart = [keep_apart(sentence) for sentence in plain if max(sentence) <= "\uffff"]
     tokenizer = train(kind, [*plain, *apart], 600 if kind == "subword" else 10_000)
@@ -89,16 +82,14 @@ def test_a_language_kept_apart_shares_only_the_space(kind: str, sentences: list[
 @pytest.mark.parametrize(
     ("cls", "name"), [(SubwordTokenizer, "spiece.model"), (WordTokenizer, "tokenizer.json")]
 )
-def test_a_bad_file_is_a_model_error(
-    cls: Any, name: str, content: bytes | None, tmp_path: Path
-) -> None:
+def test_a_bad_file_is_a_model_error(cls, name, content, tmp_path):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ModelError):
         cls.load(tmp_path, lowercase=True, keep_unknown=False)
 
 
-def test_a_directory_without_a_tokenizer_is_a_model_error(tmp_path: Path) -> None:
+def test_a_directory_without_a_tokenizer_is_a_model_error(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(ModelError):
             load_tokenizer(folder)
@@ -117,9 +108,7 @@ def test_a_directory_without_a_tokenizer_is_a_model_error(tmp_path: Path) -> Non
         ("ngrams.json", '["a'),
     ],
 )
-def test_an_incomplete_ngram_tokenizer_is_a_model_error(
-    name: str, content: str | None, char_ngram: Any, tmp_path: Path
-) -> None:
+def test_an_incomplete_ngram_tokenizer_is_a_model_error(name, content, char_ngram, tmp_path):
 
     char_ngram.save(tmp_path)
     if content is None:

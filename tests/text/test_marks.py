@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from transformers import AutoTokenizer
@@ -14,7 +10,7 @@ from paraphrastic_hf.text.word import WordTokenizer
 TEXTS = ["The cat", "", "zebra", "the <s> cat </s>", "cat"]
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     """`the` is 2, `cat` 3, then the marks."""
     tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), "both")
     rows = tokenizer.encode_batch(TEXTS)
@@ -26,13 +22,7 @@ def test_by_hand() -> None:
 
 @pytest.mark.parametrize("marks", MARKS)
 @pytest.mark.parametrize("kind", ["subword", "word", "char"])
-def test_every_way_of_loading_gives_the_same_ids(
-    kind: str,
-    marks: str,
-    sentences: list[str],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-) -> None:
+def test_every_way_of_loading_gives_the_same_ids(kind, marks, sentences, tmp_path, request):
     is_char = kind == "char"
     inner = (
         CharTokenizer.train(sentences, vocab_size=90) if is_char else request.getfixturevalue(kind)

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,12 +12,11 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.mixed_auto import MOST_PARTS, MixtureTokenizer
-from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import any_text
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     """Two words with their end mark are ids 2, 3 and 4. The trigrams are 7 and 8."""
     words = MarkedTokenizer(WordTokenizer(["the", "cat"]), "end")
     tokenizer = MixedTokenizer([words, CharNgramTokenizer(ngrams=[" ca", "at "])])
@@ -31,13 +27,7 @@ def test_by_hand() -> None:
     assert (tokenizer.special.start, tokenizer.special.end) == ((), (4,))
 
 
-def test_each_part_has_its_range_of_ids(
-    sentences: list[str],
-    word: WordTokenizer,
-    subword: SubwordTokenizer,
-    char_ngram: CharNgramTokenizer,
-    tmp_path: Path,
-) -> None:
+def test_each_part_has_its_range_of_ids(sentences, word, subword, char_ngram, tmp_path):
     parts = [word, char_ngram, subword]
     MixedTokenizer(parts).save(tmp_path)
     mixed = load_tokenizer(tmp_path)
@@ -52,24 +42,19 @@ def test_each_part_has_its_range_of_ids(
             assert found.tolist() == own[row].tolist()
 
 
-def test_parts_that_treat_case_differently_are_refused() -> None:
+def test_parts_that_treat_case_differently_are_refused():
     with pytest.raises(ValueError, match="lowercase"):
         MixedTokenizer([WordTokenizer(["a"]), WordTokenizer(["A"], lowercase=False)])
 
 
 @pytest.fixture(scope="module")
-def mixture(
-    word: WordTokenizer,
-    subword: SubwordTokenizer,
-    char_ngram: CharNgramTokenizer,
-    sentences: list[str],
-) -> MixedTokenizer:
+def mixture(word, subword, char_ngram, sentences):
     characters = CharTokenizer.train(sentences, vocab_size=100)
     return MixedTokenizer([word, char_ngram, subword, characters])
 
 
 @pytest.fixture(scope="module")
-def folder(mixture: MixedTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(mixture, tmp_path_factory):
     folder = tmp_path_factory.mktemp("mixture")
     mixture.save(folder)
     return folder
@@ -86,9 +71,7 @@ def ids(tokenizer: MixedTokenizer, text: str) -> list[int]:
     return tokenizer.encode_batch([text])[0].tolist()
 
 
-def test_every_way_of_loading_gives_the_same_ids(
-    mixture: MixedTokenizer, folder: Path, sentences: list[str]
-) -> None:
+def test_every_way_of_loading_gives_the_same_ids(mixture, folder, sentences):
     assert remote_class(folder).__module__.startswith("transformers_modules")
     for loaded in (
         AutoTokenizer.from_pretrained(folder),
@@ -102,17 +85,17 @@ def test_every_way_of_loading_gives_the_same_ids(
 
 
 @pytest.fixture(scope="module")
-def loaded(folder: Path) -> Any:
+def loaded(folder):
     return AutoTokenizer.from_pretrained(folder)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(text=any_text)
-def test_any_text_gets_the_same_ids(mixture: MixedTokenizer, loaded: Any, text: str) -> None:
+def test_any_text_gets_the_same_ids(mixture, loaded, text):
     assert loaded(text)["input_ids"] == ids(mixture, text)
 
 
-def test_tokens_are_named_after_their_part(loaded: Any) -> None:
+def test_tokens_are_named_after_their_part(loaded):
     found = loaded("the rain")["input_ids"]
     tokens = loaded.convert_ids_to_tokens(found)
     assert {token[0] for token in tokens} == set("0123")
@@ -121,9 +104,7 @@ def test_tokens_are_named_after_their_part(loaded: Any) -> None:
     assert loaded.convert_ids_to_tokens([0, 1]) == ["<pad>", "<unk>"]
 
 
-def test_a_loaded_tokenizer_can_be_saved_again(
-    mixture: MixedTokenizer, folder: Path, tmp_path: Path
-) -> None:
+def test_a_loaded_tokenizer_can_be_saved_again(mixture, folder, tmp_path):
     remote_class(folder).from_pretrained(folder).save_pretrained(tmp_path / "again")
     again = remote_class(tmp_path / "again").from_pretrained(tmp_path / "again")
     assert again("the rain")["input_ids"] == ids(mixture, "the rain")
@@ -132,13 +113,13 @@ def test_a_loaded_tokenizer_can_be_saved_again(
     )
 
 
-def test_a_part_without_its_files_is_named(mixture: MixedTokenizer, tmp_path: Path) -> None:
+def test_a_part_without_its_files_is_named(mixture, tmp_path):
     mixture.save(tmp_path)
     (tmp_path / "tokenizers" / "1" / "ngrams.json").unlink()
     with pytest.raises(ModelError):
         AutoTokenizer.from_pretrained(tmp_path)
 
 
-def test_too_many_parts_have_no_auto_config(word: WordTokenizer, tmp_path: Path) -> None:
+def test_too_many_parts_have_no_auto_config(word, tmp_path):
     MixedTokenizer([word] * (MOST_PARTS + 1)).save(tmp_path)
     assert not (tmp_path / "tokenizer_config.json").exists()

@@ -45,20 +45,20 @@ def slow_overlap(first: str, second: str, n: int) -> float:
 
 @given(TEXTS | st.text(), TEXTS | st.text(), st.integers(1, 3))
 @example("a a a a", "a a a b b", 3)  # `a a a` occurs twice, and once: 1/2
-def test_overlap_equals_the_slow_loop(first: str, second: str, n: int) -> None:
+def test_overlap_equals_the_slow_loop(first, second, n):
     assert [list(ngram) for ngram in word_ngrams(first, n)] == slow_ngrams(first, n)
     found = ngram_overlap(first, second, n)
     assert found == slow_overlap(first, second, n) == ngram_overlap(second, first, n)
     assert 0 <= found <= 1
 
 
-def test_words_are_lemmatized() -> None:
+def test_words_are_lemmatized():
     pytest.importorskip("simplemma", reason="pip install 'paraphrastic-hf[lemmas]'")
     found = lemmatize(["cats", "went", "two dogs", "", "qwrtz"])
     assert found == ["cat", "go", "two dog", "", "qwrtz"]
 
 
-def test_a_missing_simplemma_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_simplemma_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "simplemma", None)
     with pytest.raises(RecipeError):
         lemmatize(["cats"])

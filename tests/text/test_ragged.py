@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from random import Random
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +12,7 @@ def lists(ragged: Ragged) -> list[list[int]]:
 
 
 @given(rows_of_ids)
-def test_packing_is_invertible(rows: list[list[int]]) -> None:
+def test_packing_is_invertible(rows):
     packed = Ragged.from_lists(rows)
     assert lists(packed) == rows
     assert packed.ids.dtype == np.int32
@@ -25,21 +21,19 @@ def test_packing_is_invertible(rows: list[list[int]]) -> None:
 
 
 @given(st.lists(rows_of_ids, max_size=4))
-def test_concatenating_parts_gives_their_rows_in_order(parts: list[list[list[int]]]) -> None:
+def test_concatenating_parts_gives_their_rows_in_order(parts):
     packed = Ragged.concatenate(Ragged.from_lists(part) for part in parts)
     assert lists(packed) == [row for part in parts for row in part]
 
 
 @given(rows_of_ids)
-def test_where_keeps_marked_ids(rows: list[list[int]]) -> None:
+def test_where_keeps_marked_ids(rows):
     packed = Ragged.from_lists(rows)
     assert lists(packed.where(packed.ids != 3)) == [[i for i in row if i != 3] for row in rows]
 
 
 @given(rows_of_ids, st.integers(1, 8) | st.none(), st.randoms())
-def test_select_keeps_order_and_limits_length(
-    rows: list[list[int]], max_length: int | None, random: Random
-) -> None:
+def test_select_keeps_order_and_limits_length(rows, max_length, random):
     chosen = [random.randrange(len(rows)) for _ in range(5)] if rows else []
     found = Ragged.from_lists(rows).select(np.array(chosen, np.int64), max_length)
     assert lists(found) == [rows[i][:max_length] for i in chosen]
@@ -47,7 +41,7 @@ def test_select_keeps_order_and_limits_length(
 
 
 @given(rows_of_ids, st.integers(1, 8) | st.none())
-def test_padding_is_zero_and_masked(rows: list[list[int]], max_length: int | None) -> None:
+def test_padding_is_zero_and_masked(rows, max_length):
     chosen = np.arange(len(rows))[::-1]
     ids, mask = Ragged.from_lists(rows).padded(chosen, max_length)
     cut = [row[:max_length] for row in reversed(rows)]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from paraphrastic_hf.errors import DataError
@@ -10,7 +8,7 @@ CHARACTERS = CharTokenizer("abcde", lowercase=True)
 TEXTS = [["a", "Bad", "a"], [], ["cab", "a", "bad", "xyz"]]
 
 
-def test_a_batch_by_hand() -> None:
+def test_a_batch_by_hand():
     batch = Sentences.of(TEXTS, CHARACTERS).batch([2, 0])
     assert batch["word_index"].tolist() == [[2, 0, 3, 4], [0, 1, 0, -1]]
     assert batch["input_ids"].tolist() == [[2, 0, 0], [3, 2, 5], [4, 2, 3], [3, 2, 5], [0, 0, 0]]
@@ -20,7 +18,7 @@ def test_a_batch_by_hand() -> None:
     assert cut["input_ids"].tolist() == [[2, 0], [3, 2]]
 
 
-def test_word_index_finds_the_tokens_of_every_word() -> None:
+def test_word_index_finds_the_tokens_of_every_word():
     corpus = Sentences.of(TEXTS, CHARACTERS)
     batch = corpus.batch(range(3))
     for row, sentence in enumerate(TEXTS):
@@ -30,7 +28,7 @@ def test_word_index_finds_the_tokens_of_every_word() -> None:
             assert kept.tolist() == CHARACTERS.encode_batch([word])[0].tolist()
 
 
-def test_a_string_is_not_a_list_of_words() -> None:
+def test_a_string_is_not_a_list_of_words():
     assert Sentences.of([[]], CHARACTERS).batch([0])["word_index"].shape == (1, 0)
     nothing = Sentences.of([], CHARACTERS)
     assert (len(nothing), nothing.batch([])["input_ids"].shape) == (0, (0, 0))
@@ -38,7 +36,7 @@ def test_a_string_is_not_a_list_of_words() -> None:
         Sentences.of(["the cat"], CHARACTERS)
 
 
-def test_capitals_are_upper_case_letters_anywhere() -> None:
+def test_capitals_are_upper_case_letters_anywhere():
     assert [has_capital(word) for word in ["Cat", "iPod", "cat", "9%", "É", ""]] == [
         *(True, True, False, False, True, False)
     ]

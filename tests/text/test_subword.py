@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import sentencepiece
@@ -40,7 +37,7 @@ class Routes:
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=str)
-def routes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Routes:
+def routes(request, tmp_path_factory):
     tokenizer = KINDS[request.param]()
     folder = tmp_path_factory.mktemp("subword")
     tokenizer.save(folder)
@@ -59,7 +56,7 @@ def ids(tokenizer: SubwordTokenizer, text: str) -> list[int]:
 
 
 @given(text=any_text)
-def test_ids_equal_sentencepiece(routes: Routes, text: str) -> None:
+def test_ids_equal_sentencepiece(routes, text):
     theirs = routes.sentencepiece.encode(normalize(text, routes.ours.lowercase))
     if not routes.ours.keep_unknown:
         theirs = without_unknown(theirs, routes.sentencepiece.piece_to_id(SPACE_MARK))
@@ -69,13 +66,13 @@ def test_ids_equal_sentencepiece(routes: Routes, text: str) -> None:
 @given(text=valid_text)
 @example(text="<pad> <unk>")
 @example(text=" \t\n\u2581\0")
-def test_ids_equal_tokenizers_and_auto_tokenizer(routes: Routes, text: str) -> None:
+def test_ids_equal_tokenizers_and_auto_tokenizer(routes, text):
     found = routes.ids(text)
     assert found == routes.fast.encode(text).ids == routes.auto(text)["input_ids"]
     assert 0 not in found
 
 
-def test_an_unknown_character_does_not_affect_the_rest_of_its_word() -> None:
+def test_an_unknown_character_does_not_affect_the_rest_of_its_word():
     tokenizer = SubwordTokenizer.train(ASCII, vocab_size=120)
     pieces = "".join(tokenizer.tokens()[i] for i in ids(tokenizer, "on 猫the roof"))
     assert pieces.replace(SPACE_MARK, " ") == " onthe roof"
@@ -84,7 +81,7 @@ def test_an_unknown_character_does_not_affect_the_rest_of_its_word() -> None:
     assert ids(keeping, "the 猫猫 sat").count(1) == 1
 
 
-def test_the_batch_size_does_not_change_the_ids(subword: SubwordTokenizer) -> None:
+def test_the_batch_size_does_not_change_the_ids(subword):
     texts = [f"{text} {i}" for i in range(20) for text in SENTENCES]
     rows = [row.tolist() for row in subword.encode_batch(texts)]
     assert rows == [
@@ -94,16 +91,14 @@ def test_the_batch_size_does_not_change_the_ids(subword: SubwordTokenizer) -> No
     ]
 
 
-def test_known_text_is_restored_from_its_pieces(
-    subword: SubwordTokenizer, sentences: list[str]
-) -> None:
+def test_known_text_is_restored_from_its_pieces(subword, sentences):
     pieces = subword.tokens()
     for sentence in sentences:
         text = "".join(pieces[i] for i in ids(subword, sentence))
         assert text.replace("\u2581", " ").strip() == normalize(sentence)
 
 
-def test_scores_are_multiples_of_a_power_of_two(subword: SubwordTokenizer, tmp_path: Path) -> None:
+def test_scores_are_multiples_of_a_power_of_two(subword, tmp_path):
     subword.save(tmp_path)
     model = (tmp_path / "spiece.model").read_bytes()
     stock = sentencepiece.SentencePieceProcessor(model_proto=model)
