@@ -15,11 +15,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from paraphrastic_hf.corpora.readers.dictionaries import FREEDICT, dictionary_pairs, entries
+from paraphrastic_hf.corpora.load import find_source
+from paraphrastic_hf.corpora.readers.dictionaries import dictionary_pairs, entries
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.hub.source_lists import release_class, write_source
 
 Dictionary = dict[str, list[str]]
+CODES: dict[str, str] = find_source("freedict").layout["codes"]
+SCRIPTS: dict[str, str] = find_source("freedict").layout["scripts"]
 ABOUT_LENGTH = 4096
 NAME = "wikdict"
 
@@ -28,7 +31,7 @@ class Shelf:
     """Dictionaries of a folder, by language of the headwords and of the translations."""
 
     def __init__(self, folder: Path, license: str) -> None:
-        code = {three: two for two, three in FREEDICT.items()}
+        code = {three: two for two, three in CODES.items()}
         self.paths: dict[tuple[str, str], Path] = {}
         for path in sorted(folder.rglob("freedict-*.index")):
             languages = path.stem.removeprefix("freedict-").split("-")
@@ -42,9 +45,8 @@ class Shelf:
         if (head, other) not in self.known:
             found: Dictionary = {}
             if (head, other) in self.paths:
-                for _, (word, translation) in dictionary_pairs(
-                    self.paths[head, other], (head, other)
-                ):
+                scripts = [SCRIPTS.get(code, "LATIN") for code in (head, other)]
+                for _, (word, translation) in dictionary_pairs(self.paths[head, other], scripts):
                     translations = found.setdefault(word, [])
                     if translation not in translations:
                         translations.append(translation)
@@ -86,10 +88,8 @@ def main() -> None:
     )
     args = parser.parse_args()
     for other in (args.language, *args.others):
-        if other not in FREEDICT:
-            parser.error(
-                f"{other!r} is not a FreeDict language. Codes: {', '.join(sorted(FREEDICT))}"
-            )
+        if other not in CODES:
+            parser.error(f"{other!r} is not a FreeDict language. Codes: {', '.join(sorted(CODES))}")
     if release_class(args.license) == "unstated":
         parser.error(f"--license {args.license!r} is unknown. Example: CC-BY-SA 3.0")
     if args.language in args.others:

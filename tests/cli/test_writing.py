@@ -62,16 +62,6 @@ def test_an_empty_file_is_reported(model, tmp_path, run):
     assert "empty.txt" in run("transfer", model, *files).err
 
 
-@pytest.mark.parametrize(("language", "warnings"), [("en", 0), ("fr", 1)])
-def test_a_style_in_another_language_is_warned_of_once(language, warnings, model, caplog):
-    pytest.importorskip("py3langid")
-    texts = ["the cat sleeps on the wall of the garden"] * 20
-    generator = LatentGenerator.from_pretrained(model)
-    for _ in range(2):
-        generator.transfer(texts, texts, language=language, writing=GenerationOptions(max_tokens=2))
-    assert len(caplog.records) == warnings
-
-
 def test_strange_lines_keep_their_place(model, tmp_path, run):
     """A surrogate in UTF-8, NUL, unknown characters, 10,000 words, a megabyte of one word."""
     lines = tmp_path / "lines.txt"

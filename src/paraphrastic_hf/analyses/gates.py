@@ -42,8 +42,8 @@ def gates(
 ) -> Analysis:
     """Average the L1 norms of a GRAN's gate by part of speech and by dependency relation.
 
-    Adjectives (JJ) and gerunds (VBG) are also averaged by relation. Sentences of more than 15 words
-    are left out, as in the paper, and tags and relations with fewer than `least` words.
+    Adjectives (JJ) and gerunds (VBG) are also averaged by relation. As in the paper, sentences of
+    more than 15 words are left out. Tags and relations with fewer than `least` words are too.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:

@@ -108,7 +108,10 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
     place = {token: row for row, token in enumerate(start.tokenizer.tokens())}
     known = np.array([token in place for token in tokens])
     if not known[2:].any():
-        raise ModelError("The start shares no token with the model. Give the start of its training")
+        raise ModelError(
+            "The model given as start shares no token with the trained model. Give the model "
+            "that training started from"
+        )
     found = random_start(table)
     given = rows[[place[token] for token, kept in zip(tokens, known, strict=True) if kept]]
     found *= np.linalg.norm(given, axis=1).mean() / np.sqrt(table.shape[1])

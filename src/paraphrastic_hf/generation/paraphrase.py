@@ -289,7 +289,7 @@ class SyntacticParaphraser(HubMixin):
                 found[row][k] = replace(one, remark="it does not have the template")
 
     def _reject_unlikely(self, lines: Sequence[str], found: list[list[Paraphrase]]) -> None:
-        """Set `nats` to those without template, and reject unlikely paraphrases."""
+        """Score paraphrases by their log-probability without template, and reject unlikely ones."""
         places = _kept(found)
         texts = [found[row][k].text for row, k in places]
         nats = self.writer.free_likelihoods([lines[row] for row, _ in places], texts)

@@ -175,7 +175,7 @@ def identify(hypotheses: Sequence[str], sources: Sequence[str]) -> tuple[str, st
         return checked_languages(found)
     except DataError as error:
         raise DataError(
-            f"{error}, identified from the texts. If this is wrong, set languages"
+            f"{error}. The languages were identified from the texts. If they are wrong, set them"
         ) from error
 
 

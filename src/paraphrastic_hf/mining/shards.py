@@ -35,8 +35,8 @@ def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
 
 
 def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
-    """Concatenate the neighbors, at most k each, of groups of sentences with `rows` sentences in
-    all. Missing neighbors become -inf and -1.
+    """Concatenate the neighbors of several groups of sentences, which have `rows` sentences in
+    total and at most k neighbors per sentence. Missing neighbors become -inf and -1.
     """
     scores = np.full((rows, k), -np.inf, np.float32)
     ids = np.full((rows, k), -1, np.int64)

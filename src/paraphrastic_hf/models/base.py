@@ -128,7 +128,7 @@ class ParaphrasticModel(PreTrainedModel):
         return []
 
     def before_reading(self, inputs: Mapping[str, Any]) -> None:
-        """Hook that runs before the forward pass reads the table rows of `inputs`.
+        """Hook that the forward pass calls before it reads the table rows of `inputs`.
 
         `training/engine/row_adam.py` replaces it to update these rows first. `inputs` are the
         arguments of `forward` by name.

@@ -117,8 +117,8 @@ class TableModel(SentenceEncoderModel):
     def distinct_rows(self, ids: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return the vectors of the distinct ids, (distinct, table_size), and each token's row.
 
-        With dropout, equal ids have different vectors. Then return the vectors of all tokens, and
-        None.
+        With dropout, equal ids have different vectors, so the result is the vectors of all tokens
+        and None.
         """
         if self.training and (self.config.word_dropout or self.config.embedding_dropout):
             return self.token_rows(ids), None

@@ -51,7 +51,9 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     if arguments.answers:
         if arguments.corpus or not arguments.output:
-            raise DataError("--answers requires --output, the folder of the sample, and no corpus")
+            raise DataError(
+                "With --answers, set --output to the folder of the sample and name no corpus"
+            )
         _print_answers(arguments)
         return
     if not arguments.corpus:

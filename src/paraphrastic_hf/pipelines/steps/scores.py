@@ -101,7 +101,9 @@ class CrossLingualScore(ParaphraseScore):
         "(distance)",
         choices=("none", "ratio", "distance"),
     )
-    k: int = argument(4, help="with a margin: neighbors of each sentence", at_least=1)
+    k: int = argument(
+        4, help="number of neighbors of each sentence, if the score has a margin", at_least=1
+    )
 
     @property
     def limits(self) -> Bounds:

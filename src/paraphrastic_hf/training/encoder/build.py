@@ -75,7 +75,7 @@ def _check_finish(recipe: EncoderRecipe, kind: type[SentenceEncoderModel], found
 
 
 def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
-    """Return the configuration of an encoder, with the smallest vocabulary.
+    """Return the configuration that an encoder has with the smallest possible vocabulary.
 
     Raise RecipeError for contradictory settings or too little memory.
     """

@@ -50,7 +50,7 @@ class FinishArguments:
         False, help="reorder the dimensions so that every prefix is a good embedding"
     )
     drop_apart: bool = argument(
-        False, help="remove the pieces of the languages in tokenizer.apart from the saved model"
+        False, help="remove from the saved model the pieces of the languages in `tokenizer.apart`"
     )
     significant_bits: int | None = argument(
         None,

@@ -109,7 +109,7 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
         yield Step(batches, pairs)
 
     def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
-        """Return the loss terms of a batch. Summed over a step's batches, they are means."""
+        """Return the loss terms of a batch, divided by the size of the whole step."""
         args, lists = self.arguments, batch.lists
         sources, references = self.pairs.lists(batch.own)
         candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]

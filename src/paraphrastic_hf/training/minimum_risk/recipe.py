@@ -82,13 +82,13 @@ class CostArguments:
         choices=SIMILARITIES,
     )
     alpha: float = argument(
-        ALPHA, help="simile, half: exponent of the length penalty (thesis 7.2.1)", at_least=0
+        ALPHA, help="exponent of the length penalty of simile and half (thesis 7.2.1)", at_least=0
     )
     penalty: str = argument(
         "both",
-        help="simile, half: candidates with a length penalty (thesis 7.2.1). both: shorter and "
-        "longer ones. excess: longer ones. brevity: shorter ones. none: no penalty, so that "
-        "simile equals sim",
+        help="candidates that simile and half penalize for their length (thesis 7.2.1): shorter "
+        "and longer ones (both), longer (excess), shorter (brevity), or none, so that simile "
+        "equals sim",
         choices=PENALTIES,
     )
     name: str | None = argument(
@@ -100,8 +100,12 @@ class CostArguments:
         None, help="evaluate: key of the result that contains one score per candidate"
     )
     options: dict[str, Any] = argument({}, help="evaluate: additional arguments of compute")
-    limits: list[float] = argument([0.0, 1.0], help="function, evaluate: lowest and highest score")
-    higher_is_better: bool = argument(True, help="function, evaluate: whether higher is better")
+    limits: list[float] = argument(
+        [0.0, 1.0], help="lowest and highest score of the metrics function and evaluate"
+    )
+    higher_is_better: bool = argument(
+        True, help="whether higher is better, for the metrics function and evaluate"
+    )
 
 
 @dataclass(frozen=True)

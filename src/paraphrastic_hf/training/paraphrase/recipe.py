@@ -165,7 +165,7 @@ class ParaphraseRecipe:
         is_plain = model.kind == PARAPHRASER
         if is_plain and (model.template, model.writes) != (NONE, SENTENCE):
             raise must_be(
-                "model.template and model.writes with model.kind paraphraser",
+                "with model.kind paraphraser, model.template and model.writes",
                 (model.template, model.writes),
                 "none and sentence (or set model.kind to scpn)",
             )
