@@ -1,22 +1,18 @@
 """A small random BERT model of sentence-transformers."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 WORDS = [
     *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
     *("the", "a", "cat", "dog", "mat", "sleeps", "on"),
 ]
 
 
-def save_bert(folder: Path) -> Path:
+def save_bert(folder):
     """Write a two-layer BERT with mean pooling and return its path."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed
 
-    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
     set_seed(1)
     config = BertConfig(
         vocab_size=len(WORDS),

@@ -4,8 +4,6 @@ It runs outside the source tree in an environment with only the core dependencie
 `check_wheel.py` and cibuildwheel make. `--compiled` requires the compiled module.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util
@@ -14,7 +12,6 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +20,6 @@ import numpy as np
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder, SimileScorer, mine, packaged_model
 from paraphrastic_hf.cli.main import COMMANDS, main
-from paraphrastic_hf.config.packaged_recipes import find_recipe, recipe_names
 from paraphrastic_hf.encoders.static.engine import WordTable
 from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.extras import EXTRAS
@@ -65,7 +61,7 @@ NAMED = {  # extra that the error must name, else `train`
 }
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
+def run(*arguments):
     """Return the exit status, standard output and standard error of a command."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
@@ -76,7 +72,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return status, out.getvalue(), errors.getvalue()
 
 
-def refusal(call: Callable[[], object]) -> str:
+def refusal(call):
     """Return the error message of a function that needs an extra."""
     try:
         call()
@@ -85,7 +81,7 @@ def refusal(call: Callable[[], object]) -> str:
     return ""
 
 
-def check_that_no_extra_is_installed() -> None:
+def check_that_no_extra_is_installed():
     root = Path(__file__).resolve().parents[1]
     assert not Path(paraphrastic_hf.__file__).resolve().is_relative_to(root / "src")
     for names in EXTRAS.values():
@@ -93,7 +89,7 @@ def check_that_no_extra_is_installed() -> None:
             assert importlib.util.find_spec(name) is None, f"{name} is installed"
 
 
-def check_encoding() -> None:
+def check_encoding():
     for name in ("english", "multilingual", "tiny", "simile"):
         encoder = SentenceEncoder.from_pretrained(name)
         vectors = encoder.encode(TEXTS, normalize_embeddings=True)
@@ -109,7 +105,7 @@ def check_encoding() -> None:
     assert encoder.with_dimension(64).encode(TEXTS).shape == (len(TEXTS), 64)
 
 
-def check_applications() -> None:
+def check_applications():
     Path("pairs.tsv").write_text("a cat sleeps\tthe cat is asleep\n", encoding="utf-8")
     status, out, _ = run("score", "english", "pairs.tsv")
     assert status == 0, out
@@ -139,7 +135,7 @@ def check_applications() -> None:
     assert "100.0" in out, out
 
 
-def check_corpora() -> None:
+def check_corpora():
     Path("many.tsv").write_text("a cat sleeps\tthe cat is asleep\n" * 20, encoding="utf-8")
     status, out, errors = run("corpus", "stats", "many.tsv")
     assert status == 0, errors
@@ -154,7 +150,7 @@ def check_corpora() -> None:
     assert Path("judged/page.html").is_file()
 
 
-def check_that_extras_are_named() -> None:
+def check_that_extras_are_named():
     for kind in KINDS:
         Path(kind).mkdir()
         config = {"model_type": f"paraphrastic-{kind}", "languages": ["en", "fr"]}
@@ -180,7 +176,7 @@ def check_that_extras_are_named() -> None:
         assert "pip install 'paraphrastic-hf[" in message, (name, message)
 
 
-def check_help() -> None:
+def check_help():
     """Every command explains itself without the extras."""
     for command in [[], *([name] for name in COMMANDS), ["corpus", "make"]]:
         status, out, errors = run(*command, "--help")
@@ -188,14 +184,7 @@ def check_help() -> None:
         assert out.startswith("usage: paraphrastic")
 
 
-def check_recipes() -> None:
-    assert find_recipe("own") == find_recipe("simple-and-effective-2019/own.yaml")
-    assert find_recipe("own").is_relative_to(Path(paraphrastic_hf.__file__).parent)
-    assert len(recipe_names()) > 60
-    assert find_recipe("demo").with_name("pairs.tsv").is_file()
-
-
-def check() -> None:
+def check():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ["PARAPHRASTIC_DATA"] = folder
@@ -205,7 +194,6 @@ def check() -> None:
         check_corpora()
         check_that_extras_are_named()
         check_help()
-        check_recipes()
         assert "torch" not in sys.modules
         os.chdir("/")
     assert WordTable is not None or "--compiled" not in sys.argv, "nothing was compiled"

@@ -1,7 +1,5 @@
 """Check the loading scripts with `datasets` 3.x (`make test-datasets3`); needs no torch."""
 
-from __future__ import annotations
-
 import gzip
 import tempfile
 from pathlib import Path
@@ -14,7 +12,7 @@ from tests.evaluation.sts_files import write_sts
 SCRIPTS = Path(__file__).parents[1] / "hub_cards" / "datasets" / "scripts"
 
 
-def load(name: str, config: str, folder: Path, **options: object) -> object:
+def load(name, config, folder, **options):
     return datasets.load_dataset(
         str(SCRIPTS / f"{name}.py"),
         config,
@@ -25,7 +23,7 @@ def load(name: str, config: str, folder: Path, **options: object) -> object:
     )
 
 
-def main() -> None:
+def main():
     assert datasets.__version__.startswith("3."), datasets.__version__
     with tempfile.TemporaryDirectory() as temporary:
         folder = write_sts(Path(temporary))

@@ -1,7 +1,5 @@
 """Build the wheel and use it outside the source tree, unpacked and in a new environment."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -30,7 +28,7 @@ print("wheel: imported, trained with its recipes, and loaded from an empty folde
 """
 
 
-def build(folder: Path) -> Path:
+def build(folder):
     """Build the wheel of this source tree."""
     command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -38,7 +36,7 @@ def build(folder: Path) -> Path:
     return wheel
 
 
-def check_unpacked(wheel: Path, folder: Path) -> None:
+def check_unpacked(wheel, folder):
     """Train and load with the unpacked wheel and the packages installed here."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
@@ -50,7 +48,7 @@ def check_unpacked(wheel: Path, folder: Path) -> None:
     subprocess.run(command, check=True, cwd=empty, env=environment)
 
 
-def check_core(wheel: Path, folder: Path) -> None:
+def check_core(wheel, folder):
     """Check the wheel with only its core dependencies."""
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -61,7 +59,7 @@ def check_core(wheel: Path, folder: Path) -> None:
     subprocess.run(check, check=True, cwd=folder, env=environment)
 
 
-def main() -> None:
+def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         wheel = build(folder / "dist")

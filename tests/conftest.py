@@ -1,7 +1,5 @@
 """Settings and fixtures of all tests."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 
@@ -23,7 +21,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -37,27 +35,27 @@ settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")
-def sentences() -> list[str]:
+def sentences():
     return SENTENCES
 
 
 @pytest.fixture(scope="session")
-def subword(sentences: list[str]) -> SubwordTokenizer:
+def subword(sentences):
     """A SentencePiece tokenizer with every character of `sentences`, even `<`."""
     return SubwordTokenizer.train(sentences, vocab_size=400, character_coverage=1.0)
 
 
 @pytest.fixture(scope="session")
-def word(sentences: list[str]) -> WordTokenizer:
+def word(sentences):
     return WordTokenizer.train(sentences, vocab_size=150)
 
 
 @pytest.fixture(scope="session")
-def char_ngram(sentences: list[str]) -> CharNgramTokenizer:
+def char_ngram(sentences):
     return CharNgramTokenizer.train(sentences, vocab_size=400)
 
 
 @pytest.fixture
-def model() -> AveragingModel:
+def model():
     torch.manual_seed(0)
     return AveragingModel(AveragingConfig(vocab_size=20, hidden_size=6)).eval()

@@ -1,7 +1,5 @@
 """A small data folder for `--data`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.corpora.layouts import SICK_HEADER
@@ -11,12 +9,12 @@ DEMO = Path(__file__).parents[1] / "recipes" / "demo" / "pairs.tsv"
 CLASSES = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
 
 
-def demo_pairs() -> list[tuple[str, str]]:
-    lines = DEMO.read_text(encoding="utf-8").splitlines()
+def demo_pairs():
+    lines = DEMO.read_text().splitlines()
     return [(first, second) for first, second in (line.split("\t")[:2] for line in lines)]
 
 
-def write_supervised(root: Path) -> Path:
+def write_supervised(root):
     """Write SICK, SST and two treebanks, for supervised recipes, taggers and parsers."""
     pairs = demo_pairs()
     sick = {

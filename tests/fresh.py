@@ -4,15 +4,11 @@ They are forked from a process that has imported slow packages, except this pack
 Hugging Face. Tests of imports or startup time need `subprocess` instead.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 _PATH = list(sys.path)  # before any test adds folders to it
@@ -26,13 +22,13 @@ _FORKS.set_forkserver_preload(
 
 
 def start(
-    program: str,
-    *arguments: str,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-    output: Path = Path(os.devnull),
-    errors: Path = Path(os.devnull),
-) -> BaseProcess:
+    program,
+    *arguments,
+    environment=None,
+    folder=None,
+    output=Path(os.devnull),
+    errors=Path(os.devnull),
+):
     """Start `python -c program arguments...` as a process to join or kill.
 
     Args:
@@ -48,13 +44,7 @@ def start(
     return process
 
 
-def run(
-    program: str,
-    *arguments: str,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-    timeout: float = 300,
-) -> subprocess.CompletedProcess[str]:
+def run(program, *arguments, environment=None, folder=None, timeout=300):
     """Start a program and wait, like `subprocess.run` with `capture_output`."""
     with tempfile.TemporaryDirectory() as kept:
         output, errors = Path(kept) / "output", Path(kept) / "errors"
@@ -75,15 +65,7 @@ def run(
         return subprocess.CompletedProcess([program, *arguments], code, *printed)
 
 
-def _run(
-    program: str,
-    arguments: tuple[str, ...],
-    environment: dict[str, str],
-    path: list[str],
-    folder: Path,
-    output: Path,
-    errors: Path,
-) -> None:
+def _run(program, arguments, environment, path, folder, output, errors):
     for name, stream in ((output, 1), (errors, 2)):
         with name.open("wb") as file:
             os.dup2(file.fileno(), stream)

@@ -1,31 +1,22 @@
 """Slow reference implementations in plain Python floats, as the papers define them."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 Vector = Sequence[float]
 
 
-def dot(a: Vector, b: Vector) -> float:
+def dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def cosine(a: Vector, b: Vector) -> float:
+def cosine(a, b):
     """Cosine, 0 with a zero vector."""
     scale = math.sqrt(dot(a, a) * dot(b, b))
     return dot(a, b) / scale if scale else 0.0
 
 
-def margin_loss(
-    first: Sequence[Vector],
-    second: Sequence[Vector],
-    negative_of_first: Sequence[Vector],
-    negative_of_second: Sequence[Vector],
-    margin: float,
-    compare: Callable[[Vector, Vector], float] = cosine,
-) -> float:
+def margin_loss(first, second, negative_of_first, negative_of_second, margin, compare=cosine):
     """Thesis, 3.1.3, in both directions; 3.5.1 with `dot`."""
     total = 0.0
     for s, t, t_, s_ in zip(first, second, negative_of_first, negative_of_second, strict=True):
@@ -34,13 +25,7 @@ def margin_loss(
     return total / len(first)
 
 
-def one_sided_margin_loss(
-    first: Sequence[Vector],
-    second: Sequence[Vector],
-    negative_of_first: Sequence[Vector],
-    margin: float,
-    compare: Callable[[Vector, Vector], float] = cosine,
-) -> float:
+def one_sided_margin_loss(first, second, negative_of_first, margin, compare=cosine):
     """Thesis, 4.4, 5.1.1 and 7.2.1: negatives of first sides only."""
     total = 0.0
     for s, t, t_ in zip(first, second, negative_of_first, strict=True):
@@ -48,9 +33,7 @@ def one_sided_margin_loss(
     return total / len(first)
 
 
-def allowed_negatives(
-    anchor: int, language: Sequence[int], group: Sequence[int], pool: str, never: Sequence[int] = ()
-) -> list[int]:
+def allowed_negatives(anchor, language, group, pool, never=()):
     """Sentences in the pool that share no group with `anchor`, its partner or `never`."""
     partner = anchor + 1 if anchor % 2 == 0 else anchor - 1
     found = []
@@ -64,14 +47,7 @@ def allowed_negatives(
     return found
 
 
-def infonce(
-    rows: list[list[float]],
-    language: list[int],
-    group: list[int],
-    kind: str,
-    temperature: float,
-    never: Sequence[Sequence[int]] | None = None,
-) -> float:
+def infonce(rows, language, group, kind, temperature, never=None):
     """InfoNCE over a pool of interleaved pairs, both directions, averaged over pairs."""
     total = 0.0
     for anchor in range(len(rows)):
@@ -86,15 +62,7 @@ def infonce(
     return total / (len(rows) // 2)
 
 
-def hardest_negative(
-    anchor: int,
-    embeddings: Sequence[Vector],
-    language: Sequence[int],
-    group: Sequence[int],
-    pool: str,
-    never: Sequence[int] = (),
-    compare: Callable[[Vector, Vector], float] = cosine,
-) -> int:
+def hardest_negative(anchor, embeddings, language, group, pool, never=(), compare=cosine):
     """MAX: the first of the most similar allowed sentences, or -1."""
     best, best_cosine = -1, -math.inf
     for other in allowed_negatives(anchor, language, group, pool, never):
@@ -104,18 +72,12 @@ def hardest_negative(
     return best
 
 
-def mean_of_rows(table: Sequence[Vector], ids: Sequence[int]) -> list[float]:
+def mean_of_rows(table, ids):
     """g(x) = 1/n sum_i W[x_i], or the zero vector without ids."""
     return [sum(table[i][d] for i in ids) / max(1, len(ids)) for d in range(len(table[0]))]
 
 
-def adam(
-    start: Vector,
-    gradients: Sequence[Vector],
-    lr: float,
-    betas: tuple[float, float] = (0.9, 0.999),
-    eps: float = 1e-8,
-) -> list[float]:
+def adam(start, gradients, lr, betas=(0.9, 0.999), eps=1e-8):
     """Algorithm 1 of Kingma and Ba (2015), with one gradient per step."""
     theta, m, v = list(start), [0.0] * len(start), [0.0] * len(start)
     for t, gradient in enumerate(gradients, 1):
@@ -128,39 +90,33 @@ def adam(
     return theta
 
 
-def ngrams(text: str, orders: Sequence[int]) -> list[str]:
+def ngrams(text, orders):
     """All substrings of n characters, in the order of n."""
     return [text[start : start + n] for n in orders for start in range(len(text) - n + 1)]
 
 
-def times(matrix: Sequence[Vector], x: Vector) -> list[float]:
+def times(matrix, x):
     """W x."""
     return [dot(row, x) for row in matrix]
 
 
-def add(*vectors: Vector) -> list[float]:
+def add(*vectors):
     return [sum(values) for values in zip(*vectors, strict=True)]
 
 
-def multiply(a: Vector, b: Vector) -> list[float]:
+def multiply(a, b):
     return [x * y for x, y in zip(a, b, strict=True)]
 
 
-def sigmoid(vector: Vector) -> list[float]:
+def sigmoid(vector):
     return [1 / (1 + math.exp(-x)) for x in vector]
 
 
-def tanh(vector: Vector) -> list[float]:
+def tanh(vector):
     return [math.tanh(x) for x in vector]
 
 
-def rnn(
-    inputs: Sequence[Vector],
-    weight_x: Sequence[Vector],
-    weight_h: Sequence[Vector],
-    bias: Vector,
-    activation: str,
-) -> list[list[float]]:
+def rnn(inputs, weight_x, weight_h, bias, activation):
     """h_t = f(W_x x_t + W_h h_{t-1} + b) (thesis, 3.1.2)."""
     apply = {"tanh": tanh, "relu": lambda v: [max(0.0, x) for x in v], "linear": list}[activation]
     hidden, states = [0.0] * len(bias), []
@@ -170,13 +126,7 @@ def rnn(
     return states
 
 
-def lstm(
-    inputs: Sequence[Vector],
-    weight_x: Sequence[Vector],
-    weight_h: Sequence[Vector],
-    bias: Vector,
-    peepholes: Sequence[Vector] | None = None,
-) -> list[list[float]]:
+def lstm(inputs, weight_x, weight_h, bias, peepholes=None):
     """The equations of thesis 3.1.2, with rows for gates i, f, c and optionally o."""
     size = len(weight_h[0])
     gates = [slice(k * size, (k + 1) * size) for k in range(len(bias) // size)]
@@ -194,15 +144,7 @@ def lstm(
     return states
 
 
-def gran(
-    inputs: Sequence[Vector],
-    hidden: Sequence[Vector],
-    weight_x: Sequence[Vector],
-    weight_h: Sequence[Vector],
-    weight_a: Sequence[Vector],
-    bias: Vector,
-    variant: int,
-) -> list[list[float]]:
+def gran(inputs, hidden, weight_x, weight_h, weight_a, bias, variant):
     """a_t of GRAN to GRAN-5, or tanh without gates (0), from LSTM states (Wieting and Gimpel,
     2017, 3.1)."""
     size = len(inputs[0])
@@ -226,9 +168,7 @@ def gran(
     return states
 
 
-def pooled_filters(
-    inputs: Sequence[Vector], filters: Sequence[Sequence[Vector]], bias: Vector, activation: str
-) -> list[float]:
+def pooled_filters(inputs, filters, bias, activation):
     """Largest f(w . window + b) of each filter over the windows of a text, padded with zeros."""
     apply = math.tanh if activation == "tanh" else lambda value: max(0.0, value)
     found = []
@@ -245,22 +185,20 @@ def pooled_filters(
     return found
 
 
-def sparse_target(score: float, lowest: int, highest: int) -> list[float]:
+def sparse_target(score, lowest, highest):
     """Thesis, 3.2.4: p_i, i from `lowest` to `highest`."""
     floor = math.floor(score)
     values = {floor + 1: score - floor, floor: floor - score + 1}
     return [values.get(i, 0.0) for i in range(lowest, highest + 1)]
 
 
-def softmax(values: Vector) -> list[float]:
+def softmax(values):
     highest = max(values)
     powers = [math.exp(value - highest) for value in values]
     return [power / sum(powers) for power in powers]
 
 
-def relatedness_loss(
-    logits: Sequence[Vector], scores: Vector, lowest: int, highest: int
-) -> tuple[float, list[float]]:
+def relatedness_loss(logits, scores, lowest, highest):
     """Thesis, 3.2.4, equation 1: the mean KL(p || p_hat), and r . p_hat of each row."""
     total, means = 0.0, []
     for row, score in zip(logits, scores, strict=True):
@@ -270,31 +208,23 @@ def relatedness_loss(
     return total / len(scores), means
 
 
-def head_logits(
-    features: Vector,
-    hidden: Sequence[Vector] | None,
-    hidden_bias: Vector,
-    output: Sequence[Vector],
-    output_bias: Vector,
-) -> list[float]:
+def head_logits(features, hidden, hidden_bias, output, output_bias):
     """Thesis, 3.2.4: U sigmoid(W x + b) + c, or U x + c without W."""
     if hidden is not None:
         features = sigmoid(add(times(hidden, features), hidden_bias))
     return add(times(output, features), output_bias)
 
 
-def window_similarity(
-    first: Sequence[Vector], second: Sequence[Vector], reach: int, strict: bool = False
-) -> float:
+def window_similarity(first, second, reach, strict=False):
     """SIM by windows, or by strict windows, from the token vectors of two texts."""
     if not first or not second:
         return 0.0
 
-    def windows(rows: Sequence[Vector]) -> list[list[float]]:
+    def windows(rows):
         around = [range(max(i - reach, 0), min(i + reach + 1, len(rows))) for i in range(len(rows))]
         return [add(*(rows[j] for j in each)) for each in around]
 
-    def mean_best(own: list[list[float]], other: list[list[float]]) -> float:
+    def mean_best(own, other):
         best = []
         for i, a in enumerate(own):
             cosines = [cosine(a, b) for b in other]

@@ -1,7 +1,5 @@
 """Modules import only from folders to their left."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -39,15 +37,15 @@ FILES = {
 }
 
 
-def folder(module: str) -> str:
+def folder(module):
     """`paraphrastic_hf.text.word` -> `text`."""
     return [*module.split("."), "paraphrastic_hf"][1]
 
 
-def imports(path: Path) -> set[str]:
+def imports(path):
     """Modules of this package that a file imports anywhere."""
     found = set()
-    for node in ast.walk(ast.parse((SOURCE / path).read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse((SOURCE / path).read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
@@ -56,7 +54,7 @@ def imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)
-def test_a_module_imports_only_from_folders_to_its_left(path: Path) -> None:
+def test_a_module_imports_only_from_folders_to_its_left(path):
     if path.name == "__init__.py" and path.parent == Path("."):
         return  # public names are imported lazily
     own = path.parts[0].removesuffix(".py")
@@ -64,7 +62,7 @@ def test_a_module_imports_only_from_folders_to_its_left(path: Path) -> None:
         assert LEVEL[folder(module)] <= LEVEL[own], f"{path} imports {module} from its right"
 
 
-def test_the_import_graph_has_no_cycles() -> None:
+def test_the_import_graph_has_no_cycles():
     graph = {path: {FILES[name] for name in imports(path)} for path in MODULES}
     graph[FILES["paraphrastic_hf"]] = set()
     try:
@@ -73,8 +71,8 @@ def test_the_import_graph_has_no_cycles() -> None:
         pytest.fail(" -> ".join(map(str, reversed(error.args[1]))))
 
 
-def test_texts_and_corpora_import_no_torch() -> None:
+def test_texts_and_corpora_import_no_torch():
     for path in MODULES:
         if path.parts[0] in {"config", "io", "text", "syntax", "corpora"}:
-            source = (SOURCE / path).read_text(encoding="utf-8")
+            source = (SOURCE / path).read_text()
             assert "import torch" not in source, path

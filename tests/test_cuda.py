@@ -1,91 +1,58 @@
 """Training and inference on a GPU agree with the CPU (`make test-gpu`)."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import (
+    BGTConfig,
+    BGTModel,
+    GenerationOptions,
+    SentenceEncoder,
+    load_recipe,
+    train,
+)
 from paraphrastic_hf.encoders.device import chosen_device
-from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.losses.negatives import select_negatives
-from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.generative.latent import Side
-from paraphrastic_hf.training.engine.run import train
-from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import DEMO, write_supervised
-from tests.hub.families import ENCODERS, loader
+from tests.hub.families import TEXTS, loader, outputs
 from tests.losses.test_negatives import random_pool
-from tests.trained import FAMILIES, GENERATIVE, PARAPHRASERS, TRANSLATORS
+from tests.trained import FAMILIES, GENERATIVE
+from tests.trained import trained as trained_recipe
 from tests.training.runs import breaking_at, logged, record
 
 needs_gpu = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="it needs a GPU, and TEST_GPU=1"
 )
-TEXTS = ["the cat sleeps", "a dog ran over the old bridge near the river .", "le chat dort", "I"]
 AVERAGING = ("sentencepiece", "word")
 
 
-def test_an_unavailable_device_is_refused() -> None:
+def test_an_unavailable_device_is_refused():
     for name in ("gpu", "hpu", "meta", "privateuseone", 1.5):
         with pytest.raises(ValueError, match=f"'{name}'"):
-            chosen_device(name)  # type: ignore[arg-type]
+            chosen_device(name)
     assert chosen_device("cpu").type == "cpu"
     expected = "cuda" if torch.cuda.is_available() else "cpu"
     assert chosen_device(None).type == expected
 
 
 @pytest.fixture(params=FAMILIES)
-def family(request: pytest.FixtureRequest) -> str:
+def family(request):
     return str(request.param)
 
 
-def trained(family: str, folder: Path, *settings: str) -> Path:
-    root, recipe = write_supervised(folder / "data"), folder / "recipe.yaml"
-    recipe.write_text(FAMILIES[family], encoding="utf-8")
-    place = folder / "out"
-    train(load_recipe(recipe, list(settings)), place, data_root=root, progress=False)
-    return place
+def trained(family, folder, *settings):
+    return trained_recipe(FAMILIES[family], folder, write_supervised(folder / "data"), *settings)
 
 
-def nats(written: Any) -> list[list[float]]:
-    return [[each.nats for each in line] for line in written]
-
-
-def of(family: str, model: Any) -> Any:
-    """Return a model's output as numbers, or as texts if it has no numbers."""
-    short = GenerationOptions(beams=2, max_tokens=12)
-    if family in ENCODERS and family not in GENERATIVE:
-        return model.encode(TEXTS)
-    if family in GENERATIVE:
-        return nats(model.translate(TEXTS, to="fr", writing=short))
-    if family in TRANSLATORS:
-        return nats(model.translate(TEXTS, beams=2, max_tokens=12))
-    if family in PARAPHRASERS:
-        writer = getattr(model, "writer", model)
-        asked = [["( ROOT ( S ( NP ) ( VP ) ( . ) ) )"]] * len(TEXTS)
-        parses = [f"( ROOT ( S ( {text} ) ) )" for text in TEXTS]
-        found = writer.write(parses if writer.writes == "parse" else TEXTS, asked, short)
-        return nats(line[0] for line in found)
-    if family == "language_model":
-        return model.score(TEXTS).nats
-    if family == "tagging":
-        return [str(model.tag([text.split() for text in TEXTS]))]
-    if family == "parsing":
-        return [str(each) for each in model.parse(TEXTS)]
-    return model.logits(TEXTS) if family == "sentiment" else model.logits(TEXTS, TEXTS[::-1])
-
-
-def assert_devices_agree(family: str, place: Path) -> None:
+def assert_devices_agree(family, place):
     found, expected = (
-        of(family, loader(family).from_pretrained(place, device=device))
+        outputs(family, loader(family).from_pretrained(place, device=device))
         for device in ("cuda", "cpu")
     )
     if isinstance(found, list) and isinstance(found[0], str):
@@ -95,7 +62,7 @@ def assert_devices_agree(family: str, place: Path) -> None:
 
 
 @needs_gpu
-def test_a_family_trains_on_a_gpu_and_agrees_with_the_cpu(family: str, tmp_path: Path) -> None:
+def test_a_family_trains_on_a_gpu_and_agrees_with_the_cpu(family, tmp_path):
     place = trained(family, tmp_path)
     assert record(place)["device"] == "cuda"
     assert_devices_agree(family, place)
@@ -112,7 +79,7 @@ def test_a_family_trains_on_a_gpu_and_agrees_with_the_cpu(family: str, tmp_path:
 
 @needs_gpu
 @pytest.mark.parametrize("name", ["sentencepiece", "recurrent", "gated", "bgt", "mgt", "marian"])
-def test_a_run_in_bfloat16_has_finite_weights(name: str, tmp_path: Path) -> None:
+def test_a_run_in_bfloat16_has_finite_weights(name, tmp_path):
     place = trained(name, tmp_path, "--training.precision", "bf16")
     for weights in load_file(place / "model.safetensors").values():
         assert weights.isfinite().all()
@@ -138,13 +105,13 @@ def test_a_run_in_bfloat16_has_finite_weights(name: str, tmp_path: Path) -> None
         ("gated_conv", "--optimizer nesterov --momentum 0.9 --average 2 --checkpoint_every 1"),
     ],
 )
-def test_settings_of_training_work_on_a_gpu(name: str, settings: str, tmp_path: Path) -> None:
+def test_settings_of_training_work_on_a_gpu(name, settings, tmp_path):
     place = trained(name, tmp_path, *settings.split())
     assert_devices_agree(name, place)
 
 
 @needs_gpu
-def test_minimum_risk_trains_on_a_gpu(tmp_path: Path) -> None:
+def test_minimum_risk_trains_on_a_gpu(tmp_path):
     bitext = f"[{{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
     settings = ["--sources", bitext, "--held_out", "3"]
     start, place = tmp_path / "start", tmp_path / "out"
@@ -158,7 +125,7 @@ def test_minimum_risk_trains_on_a_gpu(tmp_path: Path) -> None:
 
 @needs_gpu
 @pytest.mark.parametrize("name", ["word", "charagram", "recurrent", "bgt", "gated_conv", "scpn"])
-def test_an_interrupted_run_resumes(name: str, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes(name, tmp_path):
     settings = ["--run.checkpoint_every", "2", "--log_every", "1", "--training.epochs", "8"]
     (tmp_path / "whole").mkdir()
     (tmp_path / "broken").mkdir()
@@ -173,7 +140,7 @@ def test_an_interrupted_run_resumes(name: str, tmp_path: Path) -> None:
 
 @needs_gpu
 @pytest.mark.parametrize("strategy", ["max", "rand", "mix"])
-def test_negatives_equal_those_on_the_cpu(strategy: str) -> None:
+def test_negatives_equal_those_on_the_cpu(strategy):
     pool = random_pool(3)
     parts = {name: getattr(pool, name).cuda() for name in ("embeddings", "language", "group")}
     moved = replace(pool, **parts)
@@ -185,7 +152,7 @@ def test_negatives_equal_those_on_the_cpu(strategy: str) -> None:
 
 
 @needs_gpu
-def test_a_packaged_model_gives_equal_vectors_on_a_gpu() -> None:
+def test_a_packaged_model_gives_equal_vectors_on_a_gpu():
     on_gpu = SentenceEncoder.from_pretrained("tiny", device="cuda")
     assert torch.device(on_gpu.device).type == "cuda"
     own = SentenceEncoder.from_pretrained("tiny")
@@ -194,7 +161,7 @@ def test_a_packaged_model_gives_equal_vectors_on_a_gpu() -> None:
 
 
 @needs_gpu
-def test_samples_on_a_gpu_depend_only_on_the_seed(tmp_path: Path) -> None:
+def test_samples_on_a_gpu_depend_only_on_the_seed(tmp_path):
     generator = loader("bgt").from_pretrained(trained("bgt", tmp_path))
     how = GenerationOptions(sample=True, outputs=3, max_tokens=12, seed=5)
     first = generator.translate(TEXTS, to="fr", writing=how)
@@ -206,9 +173,7 @@ def test_samples_on_a_gpu_depend_only_on_the_seed(tmp_path: Path) -> None:
 
 @needs_gpu
 @pytest.mark.parametrize("lengths", [([6, 5], [4, 6]), ([6, 6], [6, 6])])
-def test_a_step_of_a_generative_model_does_not_synchronize_with_the_gpu(
-    lengths: tuple[list[int], list[int]],
-) -> None:
+def test_a_step_of_a_generative_model_does_not_synchronize_with_the_gpu(lengths):
     sizes = {"vocab_size": 50, "hidden_size": 16, "num_attention_heads": 2}
     marks = {"eos_token_id": 3, "decoder_start_token_id": 3}
     model = BGTModel(BGTConfig(**sizes, **marks)).cuda().train()

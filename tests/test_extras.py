@@ -1,7 +1,5 @@
 """Extras install the packages in `extras.py`, and errors name the missing extra."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -16,7 +14,7 @@ from paraphrastic_hf.extras import EXTRAS, missing_extra, require
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(paraphrastic_hf.__file__).parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DISTRIBUTIONS = {
     "yaml": "pyyaml",
     "google": "protobuf",
@@ -26,18 +24,18 @@ DISTRIBUTIONS = {
 ELSEWHERE = {"sklearn": "encoder.py"}  # only scikit-learn calls the method that imports it
 
 
-def distribution(package: str) -> str:
+def distribution(package):
     return DISTRIBUTIONS.get(package, package.replace("_", "-"))
 
 
-def names(requirements: list[str]) -> set[str]:
+def names(requirements):
     return {re.split(r"[\[<>=]", requirement)[0] for requirement in requirements}
 
 
-def imports(path: Path) -> set[str]:
+def imports(path):
     """Packages that a file imports anywhere."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.partition(".")[0])
         elif isinstance(node, ast.Import):
@@ -46,12 +44,12 @@ def imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_installs_its_packages(extra: str) -> None:
+def test_an_extra_installs_its_packages(extra):
     brought = names(PROJECT["optional-dependencies"][extra])
     assert {distribution(package) for package in EXTRAS[extra]} <= brought
 
 
-def test_every_imported_package_belongs_to_the_core_or_an_extra() -> None:
+def test_every_imported_package_belongs_to_the_core_or_an_extra():
     core = names(PROJECT["dependencies"])
     known = {package for packages in EXTRAS.values() for package in packages}
     for path in set(SOURCE.rglob("*.py")) - set(SOURCE.glob("integrations/*.py")):
@@ -60,7 +58,7 @@ def test_every_imported_package_belongs_to_the_core_or_an_extra() -> None:
                 assert distribution(package) in core, f"{path} imports {package}"
 
 
-def test_extras_build_on_each_other() -> None:
+def test_extras_build_on_each_other():
     extras = PROJECT["optional-dependencies"]
     for requirements in extras.values():
         for requirement in requirements:
@@ -69,7 +67,7 @@ def test_extras_build_on_each_other() -> None:
     assert set(extras) - {"dev"} == set(EXTRAS)
 
 
-def test_missing_packages_are_named_with_their_extra() -> None:
+def test_missing_packages_are_named_with_their_extra():
     require("train", "numpy", what="training")
     with pytest.raises(MissingExtraError) as caught:
         require("train", "numpy", "absent1", "absent2", what="training")
@@ -78,5 +76,5 @@ def test_missing_packages_are_named_with_their_extra() -> None:
 
 
 @pytest.mark.parametrize("name", ["absent", "paraphrastic_hf.absent", None])
-def test_a_module_of_no_extra_is_not_explained(name: str | None) -> None:
+def test_a_module_of_no_extra_is_not_explained(name):
     assert missing_extra(ModuleNotFoundError(name=name)) is None

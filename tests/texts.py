@@ -1,7 +1,5 @@
 """Sentences, and characters that are hard for tokenizers."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 SENTENCES = [
@@ -57,7 +55,7 @@ HOSTILE = [*SPECIALS, *SPACES, *CONTROLS, *MARKS, *COMPATIBLE, *CASES, *WIDE, *Q
 BROKEN = ["\ud800", "a\udfffb", "\udc80\ud83d", "\ud83d\udc1d"]  # not encodable as UTF-8
 
 
-def _text(piece: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def _text(piece):
     joined = st.lists(piece, max_size=12).map("".join)
     return st.one_of(joined, st.lists(piece, max_size=8).map(" ".join))
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
-from paraphrastic_hf.training.engine.run import train
-from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf import load_recipe, train
 from tests.data_root import DEMO
 
 SMALL = "model: {{hidden_size: 8, embedding_dropout: 0.0{}}}"
@@ -103,14 +101,15 @@ PARAPHRASERS = {
 FAMILIES: Mapping[str, str] = {**RECIPES, **GENERATIVE, **TRANSLATORS, **PARAPHRASERS}
 
 
-def trained(text: str, folder: Path, root: Path) -> Path:
+def trained(text, folder, root, *settings):
     """Train a recipe in an empty folder, with the data folder `root`; return the output folder."""
-    (folder / "recipe.yaml").write_text(text, encoding="utf-8")
-    train(load_recipe(folder / "recipe.yaml"), folder / "mine", data_root=root, progress=False)
+    (folder / "recipe.yaml").write_text(text)
+    recipe = load_recipe(folder / "recipe.yaml", settings)
+    train(recipe, folder / "mine", data_root=root, progress=False)
     return folder / "mine"
 
 
-def code_of(card: str) -> str:
+def code_of(card):
     """Return the Python code of a model card."""
     (block,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     return str(block)

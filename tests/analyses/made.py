@@ -1,13 +1,10 @@
 """Small encoders and corpora with known results."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.corpora.made_files import put
 
@@ -17,22 +14,22 @@ DEMO = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 class Degrees:
     """Encodes a number as an angle in degrees, multiplied by `times`."""
 
-    def __init__(self, times: float = 1.0) -> None:
+    def __init__(self, times=1.0):
         self.times = times
 
-    def encode(self, texts: list[str]) -> np.ndarray:
+    def encode(self, texts):
         angles = np.radians([self.times * float(text) for text in texts])
         return np.stack([np.cos(angles), np.sin(angles)], 1)
 
 
-def word_encoder(vectors: Mapping[str, Sequence[float]]) -> SentenceEncoder:
+def word_encoder(vectors):
     """An averaging encoder with a given vector for each word."""
     rows = list(vectors.values())
     table = np.array([[0.0] * len(rows[0])] * 2 + [list(row) for row in rows], np.float32)
     return SentenceEncoder.from_table(table, WordTokenizer(list(vectors)), "made")
 
 
-def write_ewt(folder: Path, sentences: Sequence[Sequence[tuple[str, str, str]]]) -> Path:
+def write_ewt(folder, sentences):
     """Write both splits of UD English EWT, from words with Penn tags and relations."""
     text = ""
     for sentence in sentences:
@@ -43,6 +40,6 @@ def write_ewt(folder: Path, sentences: Sequence[Sequence[tuple[str, str, str]]])
     return put(folder, dict.fromkeys(files, text))
 
 
-def column(table, name: str) -> list:
+def column(table, name):
     place = table.columns.index(name)
     return [row[place] for row in table.rows]

@@ -1,14 +1,11 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
 
+from paraphrastic_hf import GatedConfig, GatedModel, SentenceEncoder
 from paraphrastic_hf.analyses.gates import gate_norms, gates
 from paraphrastic_hf.analyses.tagged import TreebankSentence
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.models.encoders.gated import GatedConfig, GatedModel
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import column, word_encoder
@@ -17,13 +14,13 @@ WORDS = ["the", "cat", "sleeps", "don", "'t", "here"]
 SIZE = 6
 
 
-def encoder(variant: int = 1, **settings: bool) -> SentenceEncoder:
+def encoder(variant=1, **settings):
     torch.manual_seed(0)
     config = GatedConfig(vocab_size=len(WORDS) + 2, hidden_size=SIZE, variant=variant, **settings)
     return SentenceEncoder(GatedModel(config), WordTokenizer(WORDS))
 
 
-def shut_for_the(model: SentenceEncoder) -> SentenceEncoder:
+def shut_for_the(model):
     """Set the gates to 1, except for `the`, whose gate is 1/2."""
     cell = model.model.cells[0]
     with torch.no_grad():
@@ -35,7 +32,7 @@ def shut_for_the(model: SentenceEncoder) -> SentenceEncoder:
     return model
 
 
-def test_a_gate_norm_is_the_sum_of_the_gate() -> None:
+def test_a_gate_norm_is_the_sum_of_the_gate():
     model = shut_for_the(encoder())
     norms = gate_norms(model, [["The", "cat"], ["zebra", "the"], []])
     np.testing.assert_allclose(norms[0], [SIZE / 2, SIZE])
@@ -47,7 +44,7 @@ def test_a_gate_norm_is_the_sum_of_the_gate() -> None:
 
 
 @pytest.mark.parametrize("variant", [1, 2, 3, 4, 5])
-def test_gates_reproduce_the_states(variant: int) -> None:
+def test_gates_reproduce_the_states(variant):
     """For the first token, where a_{t-1} is 0."""
     model = encoder(variant)
     cell, ids = model.model.cells[0], torch.tensor([3])
@@ -64,7 +61,7 @@ def test_gates_reproduce_the_states(variant: int) -> None:
     assert 0 < norm < SIZE
 
 
-def test_batching_does_not_change_gate_norms() -> None:
+def test_batching_does_not_change_gate_norms():
     model = encoder(bidirectional=True)
     texts = [["the", "cat", "sleeps"], ["cat"], ["here", "zebra", "cat"]]
     together = gate_norms(model, texts)
@@ -72,7 +69,7 @@ def test_batching_does_not_change_gate_norms() -> None:
         np.testing.assert_allclose(gate_norms(model, [words])[0], norms, rtol=1e-5)
 
 
-def test_two_directions_are_averaged() -> None:
+def test_two_directions_are_averaged():
     model = encoder(bidirectional=True)
     forward, backward = encoder(), encoder()
     for one, cell in zip((forward, backward), model.model.cells, strict=True):
@@ -82,12 +79,12 @@ def test_two_directions_are_averaged() -> None:
     np.testing.assert_allclose(gate_norms(model, [["the", "cat"]])[0], (there + back) / 2)
 
 
-def tagged() -> list[TreebankSentence]:
+def tagged():
     short = TreebankSentence(["the", "cat"], ["DT", "JJ"], ["det", "amod"])
     return [short] * 3 + [TreebankSentence(["cat"] * 16, ["JJ"] * 16, ["root"] * 16)]
 
 
-def test_tables_rank_tags_and_relations_of_short_sentences() -> None:
+def test_tables_rank_tags_and_relations_of_short_sentences():
     analysis = gates(shut_for_the(encoder()), tagged(), least=3)
     tags, relations, adjectives, _ = analysis.tables
     assert tags.rows == [["JJ", 3, 6.0, "top 7"], ["DT", 3, 3.0, "bottom 4"]]
@@ -96,7 +93,7 @@ def test_tables_rank_tags_and_relations_of_short_sentences() -> None:
     assert not gates(shut_for_the(encoder()), tagged(), least=4).tables[0].rows
 
 
-def test_gates_need_a_gated_model_and_relations() -> None:
+def test_gates_need_a_gated_model_and_relations():
     marked = encoder()
     marked.tokenizer = MarkedTokenizer(WordTokenizer(WORDS[:-2]), "both")
     for model in (word_encoder({"the": (1, 2)}), 3, marked):

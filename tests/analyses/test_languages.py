@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +7,15 @@ import pytest
 from paraphrastic_hf.analyses import distances as d
 from paraphrastic_hf.analyses.language_scores import bitext_folders, of_one_model, of_runs
 from paraphrastic_hf.analyses.languages import Language, languages, piece_overlap
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.kinds import load_contrastive
 from tests.analyses.made import DEMO, word_encoder
 from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
 
 
-def test_overlap_is_the_share_of_english_pieces() -> None:
+def test_overlap_is_the_share_of_english_pieces():
 
     tokenizer = WordTokenizer(["the", "cat", "sat", "on", "le", "chat"])
     assert piece_overlap(tokenizer, ["the cat sat", "the cat on"], ["le cat", "the chat"]) == 0.5
@@ -28,7 +23,7 @@ def test_overlap_is_the_share_of_english_pieces() -> None:
         piece_overlap(tokenizer, ["zebra"], ["le"])
 
 
-def made(count: int = 6) -> list[Language]:
+def made(count=6):
     """Overlap rises with the score, distance falls, and the last has no syntax distance."""
     found = []
     for i in range(count):
@@ -37,7 +32,7 @@ def made(count: int = 6) -> list[Language]:
     return found
 
 
-def test_correlations_of_all_low_and_high_overlap() -> None:
+def test_correlations_of_all_low_and_high_overlap():
     analysis = languages(made(8), unit="accuracy", source="made", threshold=0.45)
     table, each = analysis.tables
     assert table.columns[2:] == ["SP overlap", "features", "syntax"]
@@ -48,14 +43,14 @@ def test_correlations_of_all_low_and_high_overlap() -> None:
     assert each.rows[0] == ["l7", 100, pytest.approx(0.8), pytest.approx(0.3), None, 99.0]
 
 
-def test_few_languages_are_refused_and_constants_have_no_correlation() -> None:
+def test_few_languages_are_refused_and_constants_have_no_correlation():
     with pytest.raises(DataError):
         languages(made(3), unit="accuracy", source="made")
     alike = [Language(str(i), 1, 0.5, float(i), {"features": 0.2}) for i in range(4)]
     assert languages(alike, unit="u", source="s").tables[0].rows[0][2:] == [None, None]
 
 
-def uriel(folder: Path) -> Path:
+def uriel(folder):
     """English, German and Basque, with two features of each kind."""
     folder.mkdir(parents=True)
     (folder / "letter_codes.json").write_text(json.dumps({"de": "deu", "en": "eng"}))
@@ -70,7 +65,7 @@ def uriel(folder: Path) -> Path:
     return folder
 
 
-def test_distances_by_hand(tmp_path: Path) -> None:
+def test_distances_by_hand(tmp_path):
     found = d.uriel_distances(["de", "eus", "xx"], uriel(tmp_path / "data"))
     assert set(found) == {"de", "eus"}
     assert found["de"]["syntax"] == pytest.approx(1 - 1 / np.sqrt(2))
@@ -80,7 +75,7 @@ def test_distances_by_hand(tmp_path: Path) -> None:
     assert list(found["de"]) == ["features", *d.FILES]
 
 
-def test_missing_lang2vec_data_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_lang2vec_data_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(DataError):
         d.uriel_distances(["de"])
@@ -88,9 +83,7 @@ def test_missing_lang2vec_data_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_
         d.uriel_distances(["de"], tmp_path)
 
 
-def test_lang2vec_is_found_without_running_its_code(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_lang2vec_is_found_without_running_its_code(monkeypatch, tmp_path):
     uriel(tmp_path / "lang2vec" / "data")
     (tmp_path / "lang2vec" / "__init__.py").write_text("raise ImportError('pkg_resources')\n")
     put(tmp_path, {"lang2vec-1.1.2.dist-info/METADATA": "Name: lang2vec\nVersion: 1.1.2\n"})
@@ -99,7 +92,7 @@ def test_lang2vec_is_found_without_running_its_code(
     assert set(d.uriel_distances(["de"])) == {"de"}
 
 
-def test_distance_tables_are_validated(tmp_path: Path) -> None:
+def test_distance_tables_are_validated(tmp_path):
     put(tmp_path, {"a.tsv": "language\tfeatures\tsyntax\nde\t0.3\t0.5\n\nfr\t0.4\t0.1\n"})
     found = d.read_distances(tmp_path / "a.tsv")
     assert found == {"de": {"features": 0.3, "syntax": 0.5}, "fr": {"features": 0.4, "syntax": 0.1}}
@@ -114,7 +107,7 @@ def test_distance_tables_are_validated(tmp_path: Path) -> None:
 CODES = ("deu", "fra", "nld", "spa")
 
 
-def tatoeba(folder: Path) -> Path:
+def tatoeba(folder):
     """Write two sentences per language. German and French share one English word, Dutch both."""
     foreign = {"deu": ["cat", "hund"], "fra": ["chat", "dog"], "nld": ["cat", "dog"]}
     files = {}
@@ -124,11 +117,11 @@ def tatoeba(folder: Path) -> Path:
     return put(folder, files)
 
 
-def tiny_encoder() -> SentenceEncoder:
+def tiny_encoder():
     return word_encoder({"cat": (1, 0), "dog": (0, 1), "gato": (0.1, 1), "perro": (1, 0.1)})
 
 
-def test_one_model_has_accuracy_and_overlap_by_language(tmp_path: Path) -> None:
+def test_one_model_has_accuracy_and_overlap_by_language(tmp_path):
     distances = {code: {"features": i / 10} for i, code in enumerate(CODES)}
     found = of_one_model(tiny_encoder(), tatoeba(tmp_path), distances)
     assert [item.name for item in found] == list(CODES)
@@ -138,7 +131,7 @@ def test_one_model_has_accuracy_and_overlap_by_language(tmp_path: Path) -> None:
     assert [item.name for item in of_one_model(tiny_encoder(), tmp_path, only)] == ["nld"]
 
 
-def test_overlap_can_be_measured_on_bitext(tmp_path: Path) -> None:
+def test_overlap_can_be_measured_on_bitext(tmp_path):
     tatoeba(tmp_path / "eval")
     rows = {"de": "cat\thund\n" * 3, "nl": "cat\tcat\ndog\thond\ndog\tx\n", "es": "cat\tgato\n"}
     put(tmp_path / "train", {f"en-{name}/a.tsv.gz": text for name, text in rows.items()})
@@ -157,15 +150,15 @@ def test_overlap_can_be_measured_on_bitext(tmp_path: Path) -> None:
         of_one_model(object(), tmp_path, {})
 
 
-def of_demo(folder: Path, *settings: str) -> ContrastiveRecipe:
+def of_demo(folder, *settings):
     put(folder, {"given.yaml": "data: {sources: [none.tsv]}"})
     settings = (*settings, "--epochs", "1", "--mega_batch", "1", "--development", "clean")
     return load_contrastive(folder / "given.yaml", settings)
 
 
 @pytest.mark.slow
-def test_a_model_is_trained_for_each_language_with_enough_pairs(tmp_path: Path) -> None:
-    text = DEMO.read_text(encoding="utf-8")
+def test_a_model_is_trained_for_each_language_with_enough_pairs(tmp_path):
+    text = DEMO.read_text()
     put(tmp_path / "train", {f"en-{name}/a.tsv": text for name in ("de", "nl", "xx")})
     put(tmp_path / "train", {"en-es/a.tsv": "cat\tgato\n"})
     options = ["--tokenizer.kind", "word", "--vocab_size", "300", "--hidden_size", "4"]
@@ -187,8 +180,8 @@ def test_a_model_is_trained_for_each_language_with_enough_pairs(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_with_apart_the_overlap_ignores_marks(tmp_path: Path) -> None:
-    put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
+def test_with_apart_the_overlap_ignores_marks(tmp_path):
+    put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text()})
     write_sts(tmp_path / "eval")
     options = ["--hidden_size", "8", "--vocab_size", "150", "--input_sentence_size", "0"]
     recipe, folders = of_demo(tmp_path, *options), (tmp_path / "out", tmp_path / "train")

@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +10,6 @@ from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary
 from paraphrastic_hf.analyses.report import write_analysis
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.engine.recipe import SourceArguments
 from paraphrastic_hf.training.kinds import load_contrastive
@@ -27,21 +22,21 @@ SMALL += ["--epochs", "2", "--learning_rate", "1e-2", "--development", "clean"]
 
 
 @pytest.fixture
-def data_root(tmp_path: Path) -> Path:
+def data_root(tmp_path):
     write_sts(tmp_path / "data" / "eval")
     return tmp_path / "data"
 
 
-def recipe(tmp_path: Path, *overrides: str) -> ContrastiveRecipe:
+def recipe(tmp_path, *overrides):
     path = tmp_path / "given.yaml"
-    path.write_text(f"data: {{sources: [{json.dumps(str(DEMO))}]}}", encoding="utf-8")
+    path.write_text(f"data: {{sources: [{json.dumps(str(DEMO))}]}}")
     return load_contrastive(path, [*SMALL, *overrides])
 
 
 # Curves
 
 
-def run(folder: Path, scores: list[float], *, batch: int = 10, development: str = "clean") -> Path:
+def run(folder, scores, *, batch=10, development="clean"):
     text = f"training: {{batch_size: {batch}}}\nrun: {{development: {development}}}\n"
     lines = [{"step": 5, "loss": 1.0}]
     lines += [{"step": 10 * (i + 1), "development": score} for i, score in enumerate(scores)]
@@ -49,7 +44,7 @@ def run(folder: Path, scores: list[float], *, batch: int = 10, development: str 
     return put(folder, {"recipe.yaml": text, "logs/train.jsonl": log + '{"step": 99, "devel'})
 
 
-def test_curves_count_the_pairs_seen(tmp_path: Path) -> None:
+def test_curves_count_the_pairs_seen(tmp_path):
     slow = run(tmp_path / "slow", [10.0, 70.0, 69.0, 69.9], batch=20)
     fast = run(tmp_path / "fast", [60.0, 59.0])
     analysis = convergence([slow, fast])
@@ -59,14 +54,14 @@ def test_curves_count_the_pairs_seen(tmp_path: Path) -> None:
     assert column(convergence({"a": fast}).tables[0], "run") == ["a"]
 
 
-def test_99_percent_of_the_best_is_reached_earlier(tmp_path: Path) -> None:
+def test_99_percent_of_the_best_is_reached_earlier(tmp_path):
     curve = read_curve(run(tmp_path, [50.0, 69.5, 70.0]))
     assert (curve.best, curve.seen_until(0.99 * curve.best)) == (70.0, 200)
     below = convergence([run(tmp_path / "below", [-20.0, -10.0])]).tables[0]
     assert column(below, "99 % of it at") == [200]
 
 
-def test_runs_that_cannot_be_compared_are_errors(tmp_path: Path) -> None:
+def test_runs_that_cannot_be_compared_are_errors(tmp_path):
     with pytest.raises(DataError):
         convergence([tmp_path / "absent"])
     with pytest.raises(DataError):
@@ -78,9 +73,7 @@ def test_runs_that_cannot_be_compared_are_errors(tmp_path: Path) -> None:
         convergence([run(tmp_path / "a", [1.0]), other])
 
 
-def test_curves_of_tasks_and_generation_have_their_own_units(
-    tmp_path: Path,
-) -> None:
+def test_curves_of_tasks_and_generation_have_their_own_units(tmp_path):
     tagger = run(tmp_path / "tagger", [70.0])
     task = "task: {kind: tagging, dataset: {name: treebank}}\ntraining: {batch_size: 5}\nrun: {}\n"
     put(tagger, {"recipe.yaml": task})
@@ -106,7 +99,7 @@ def test_curves_of_tasks_and_generation_have_their_own_units(
 # Amount of data
 
 
-def test_pairs_are_chosen_across_sources_in_order() -> None:
+def test_pairs_are_chosen_across_sources_in_order():
     first = SourcePairs(SourceArguments(path="a", weight=2.0), [("a0", "b0"), ("a1", "b1")])
     second = SourcePairs(SourceArguments(path="b", max_pairs=1), [("c0", "d0"), ("c1", "d1")])
     (rows, source), (others, other) = chosen_pairs([first, second], np.array([3, 1, 2]))
@@ -118,7 +111,7 @@ def test_pairs_are_chosen_across_sources_in_order() -> None:
 
 
 @pytest.mark.slow
-def test_each_size_is_a_run_and_finished_runs_are_kept(tmp_path: Path, data_root: Path) -> None:
+def test_each_size_is_a_run_and_finished_runs_are_kept(tmp_path, data_root):
     given, output = recipe(tmp_path, "--vocab_size", "60"), tmp_path / "out"
     analysis = data_amount(given, output, sizes=[30, 20], data_root=data_root)
     assert column(analysis.tables[0], "pairs") == [20, 30]
@@ -126,7 +119,7 @@ def test_each_size_is_a_run_and_finished_runs_are_kept(tmp_path: Path, data_root
     runs = {name: output / "runs" / name / "run.json" for name in names}
     assert {path.name for path in (output / "runs").iterdir()} == names
     for name, path in runs.items():
-        done = json.loads(path.read_text(encoding="utf-8"))
+        done = json.loads(path.read_text())
         order, size = name.split("-")
         assert list(done["pairs_by_source"].values()) == [int(size)]
         assert done["progress"]["best_score"] in column(analysis.tables[0], order)
@@ -149,9 +142,7 @@ def test_each_size_is_a_run_and_finished_runs_are_kept(tmp_path: Path, data_root
         (["--epochs", "0"], [9], RecipeError),
     ],
 )
-def test_runs_need_pairs_and_a_score(
-    override: list[str], sizes: list[int], error: type, tmp_path: Path, data_root: Path
-) -> None:
+def test_runs_need_pairs_and_a_score(override, sizes, error, tmp_path, data_root):
     given = recipe(tmp_path, *override)
     with pytest.raises(error):
         data_amount(given, tmp_path / "out", sizes=sizes, data_root=data_root)
@@ -166,7 +157,7 @@ NGRAMS = ["--tokenizer.kind", "char_ngram", "--model.kind", "charagram", "--epoc
 
 
 @pytest.mark.slow
-def test_each_set_of_ngrams_is_a_run(tmp_path: Path, data_root: Path) -> None:
+def test_each_set_of_ngrams_is_a_run(tmp_path, data_root):
     given = recipe(tmp_path, *NGRAMS, "--embedding_dropout", "0")
     analysis = ngram_vocabulary(
         given, tmp_path / "out", most=[20, 100], orders=[(2,), (2, 3)], data_root=data_root
@@ -180,13 +171,13 @@ def test_each_set_of_ngrams_is_a_run(tmp_path: Path, data_root: Path) -> None:
     assert (lengths.count(2), lengths.count(3)) == (20, 20)
 
 
-def risk_run(folder: Path, metric: str, entries: list[dict[str, Any]]) -> Path:
+def risk_run(folder, metric, entries):
     recipe = f"kind: minimum_risk\ncost: {{metric: {metric}}}\n"
     log = "".join(json.dumps(entry) + "\n" for entry in entries) + '{"step": 4'
     return put(folder, {"recipe.yaml": recipe, "logs/train.jsonl": log})
 
 
-def test_runs_have_costs_by_both_metrics(tmp_path: Path) -> None:
+def test_runs_have_costs_by_both_metrics(tmp_path):
 
     loss = {"step": 1, "loss": 9.0}
     simile = [{"step": 2, "expected_cost": 20.0, "expected_cost_bleu": 50.0}]
@@ -212,7 +203,7 @@ def test_runs_have_costs_by_both_metrics(tmp_path: Path) -> None:
     assert names == {f"expected-costs.{kind}" for kind in ("md", "json", "png", "tsv")}
 
 
-def test_runs_without_expected_costs_are_errors(tmp_path: Path) -> None:
+def test_runs_without_expected_costs_are_errors(tmp_path):
     with pytest.raises(DataError):
         read_costs(tmp_path / "absent")
     with pytest.raises(DataError):

@@ -1,15 +1,17 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
+from paraphrastic_hf import (
+    AveragingConfig,
+    CharagramConfig,
+    CharagramModel,
+    MixedConfig,
+    MixedModel,
+    SentenceEncoder,
+)
 from paraphrastic_hf.analyses.neighbors import neighbors
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.mining.search import nearest_texts
-from paraphrastic_hf.models.encoders.averaging import AveragingConfig
-from paraphrastic_hf.models.encoders.charagram import CharagramConfig, CharagramModel
-from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -20,7 +22,7 @@ CIRCLE = {"big": (1, 0), "large": (0.9, 0.1), "small": (-1, 0.1), "red": (0, 1)}
 WORDS = ["red", "small", "large", "big"]
 
 
-def found(analysis, model: str = "made") -> list[str]:
+def found(analysis, model="made"):
     return column(analysis.tables[0], model)
 
 
@@ -33,9 +35,7 @@ def found(analysis, model: str = "made") -> list[str]:
         (["big"], WORDS, {"most": 2}, ["red, small"]),
     ],
 )
-def test_neighbors_are_sorted_by_cosine_without_the_query(
-    queries: list[str], among: list[str], options: dict[str, int], expected: list[str]
-) -> None:
+def test_neighbors_are_sorted_by_cosine_without_the_query(queries, among, options, expected):
     analysis = neighbors({"made": word_encoder(CIRCLE)}, queries, among=among, **options)
     assert found(analysis) == expected
     if queries[0] == "big" and "count" in options:
@@ -43,14 +43,14 @@ def test_neighbors_are_sorted_by_cosine_without_the_query(
         assert cosine == pytest.approx(0.9 / np.hypot(0.9, 0.1), abs=1e-4)
 
 
-def test_one_of_two_models_may_not_know_a_word() -> None:
+def test_one_of_two_models_may_not_know_a_word():
     other = word_encoder({**CIRCLE, "huge": (0.95, 0.05)})
     models = {"made": word_encoder(CIRCLE), "other": other}
     analysis = neighbors(models, ["huge"], among=WORDS, count=1)
     assert (found(analysis), found(analysis, "other")) == (["(unknown)"], ["big"])
 
 
-def test_neighbors_among_rows_of_words_and_ngrams() -> None:
+def test_neighbors_among_rows_of_words_and_ngrams():
     analysis = neighbors({"made": word_encoder(CIRCLE)}, ["big"], count=1)
     assert found(analysis) == ["large"]
     tokenizer = CharNgramTokenizer(ngrams=[" c", "ca", "at", "t "], orders=(2,))
@@ -61,7 +61,7 @@ def test_neighbors_among_rows_of_words_and_ngrams() -> None:
     assert found(analysis) == ["t_", "at"]
 
 
-def test_rows_need_an_encoder_with_one_table() -> None:
+def test_rows_need_an_encoder_with_one_table():
     foreign = {"x": Lengths()}
     analysis = neighbors(foreign, ["abc"], among=["ab", "abcd"], count=1)
     assert found(analysis, "x") == ["abcd"]
@@ -74,7 +74,7 @@ def test_rows_need_an_encoder_with_one_table() -> None:
         neighbors({"made": SentenceEncoder(model, tokenizer)}, ["a"])
 
 
-def test_unknown_queries_and_counts_are_refused() -> None:
+def test_unknown_queries_and_counts_are_refused():
     for queries, options in (
         (["big", "larg"], {}),
         (["zebra"], {"among": WORDS}),
@@ -84,7 +84,7 @@ def test_unknown_queries_and_counts_are_refused() -> None:
             neighbors({"made": word_encoder(CIRCLE)}, queries, **options)
 
 
-def test_blocks_do_not_change_the_neighbors() -> None:
+def test_blocks_do_not_change_the_neighbors():
     random = np.random.default_rng(0)
     vectors = random.standard_normal((50, 4)).astype(np.float32)
     vectors[40] = vectors[7]
@@ -99,7 +99,7 @@ def test_blocks_do_not_change_the_neighbors() -> None:
     assert places[7][:2] == [7, 40]
 
 
-def test_ties_go_to_the_first_texts() -> None:
+def test_ties_go_to_the_first_texts():
     vectors = np.zeros((20_000, 2), np.float32)
     vectors[:, 1] = 1
     same = [5, 100, 5000, 9000, 16_000]

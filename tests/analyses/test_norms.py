@@ -1,17 +1,12 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from paraphrastic_hf import SentenceEncoder, evaluate
 from paraphrastic_hf.analyses import weighting as w
 from paraphrastic_hf.analyses.norms import most_frequent_tags, norms, power_of_ten, word_norms
 from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by, read_tagged
 from paraphrastic_hf.corpora.readers.words import read_word_list
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import DEMO, word_encoder, write_ewt
 from tests.corpora.made_files import put
@@ -21,7 +16,7 @@ NOUNS = {name: (0, 3 + i) for i, name in enumerate(("cat", "dog", "owl", "hen", 
 WORDS = {**NOUNS, "the": (1, 0), "a": (0, 1), "of": (1, 0), "to": (1, 0), "it": (2, 0)}
 
 
-def sentences() -> list[TreebankSentence]:
+def sentences():
     tags = ["NN"] * 5 + ["DT"] * 5
     return [
         TreebankSentence(list(WORDS), tags, []),
@@ -29,7 +24,7 @@ def sentences() -> list[TreebankSentence]:
     ]
 
 
-def test_norms_are_averaged_over_distinct_words() -> None:
+def test_norms_are_averaged_over_distinct_words():
     counts = {"the": 1000, "of": 999, "cat": 12, "gnu": 11}
     analysis = norms(word_encoder(WORDS), sentences(), counts, name="made")
     tags, frequency, extremes = analysis.tables
@@ -39,7 +34,7 @@ def test_norms_are_averaged_over_distinct_words() -> None:
     assert extremes.rows[1][1] == "of, the, cat"
 
 
-def test_means_leave_out_unknown_and_rare_words() -> None:
+def test_means_leave_out_unknown_and_rare_words():
     values = np.array([1.0, np.nan, 3.0, 9.0])
     assert mean_by(["A", "A", "A", "B"], values, least=2) == [("A", 2, 2.0)]
     assert mean_by(["B", "A"], np.array([2.0, 2.0])) == [("A", 1, 2.0), ("B", 1, 2.0)]
@@ -48,7 +43,7 @@ def test_means_leave_out_unknown_and_rare_words() -> None:
     assert most_frequent_tags(tagged) == {"run": "VB"}
 
 
-def test_norms_need_known_words_of_different_norms() -> None:
+def test_norms_need_known_words_of_different_norms():
     encoder = word_encoder({"a": (1, 0), "b": (0, 1)})
     with pytest.raises(ModelError):
         word_norms(encoder, ["a", "b"], "made")
@@ -58,7 +53,7 @@ def test_norms_need_known_words_of_different_norms() -> None:
         norms(encoder, [], {"a": None})
 
 
-def test_word_lists_have_counts_in_all_lines_or_none(tmp_path: Path) -> None:
+def test_word_lists_have_counts_in_all_lines_or_none(tmp_path):
     put(tmp_path, {"a.txt.xz": "the 9\nnew york\t5\nthe 1\n", "b.txt": "not able\n\nwindows 10\n"})
     assert read_word_list(tmp_path / "a.txt.xz") == {"the": 9, "new york": 5}
     assert read_word_list(tmp_path / "a.txt.xz", 1) == {"the": 9}
@@ -70,7 +65,7 @@ def test_word_lists_have_counts_in_all_lines_or_none(tmp_path: Path) -> None:
         read_word_list(tmp_path / "d.txt")
 
 
-def test_tagged_sentences_come_from_all_splits(tmp_path: Path) -> None:
+def test_tagged_sentences_come_from_all_splits(tmp_path):
     write_ewt(tmp_path, [[("Cats", "NNS", "nsubj"), ("sleep", "VBP", "root")]])
     expected = TreebankSentence(["Cats", "sleep"], ["NNS", "VBP"], ["nsubj", "root"])
     assert read_tagged("ewt", tmp_path) == [expected, expected]
@@ -83,14 +78,14 @@ def test_tagged_sentences_come_from_all_splits(tmp_path: Path) -> None:
 # Weights
 
 
-def demo_encoder(seed: int) -> SentenceEncoder:
-    lines = DEMO.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
+def demo_encoder(seed):
+    lines = DEMO.read_text().replace("\t", "\n").splitlines()
     tokenizer = WordTokenizer.train(lines, vocab_size=300)
     table = np.random.default_rng(seed).standard_normal((tokenizer.vocab_size, 8))
     return SentenceEncoder.from_table(table.astype(np.float32), tokenizer, "made")
 
 
-def test_scores_equal_those_of_the_scaled_tables(tmp_path: Path) -> None:
+def test_scores_equal_those_of_the_scaled_tables(tmp_path):
     data, encoder = write_sts(tmp_path / "eval"), demo_encoder(1)
     table, start = w.trained_table(encoder), demo_encoder(2).table()
     counts = np.random.default_rng(3).integers(0, 9, len(table))
@@ -112,7 +107,7 @@ def test_scores_equal_those_of_the_scaled_tables(tmp_path: Path) -> None:
     assert analysis.tables[0].rows[-1][1] == pytest.approx(100 * share)
 
 
-def test_a_given_start_fills_the_rows_of_shared_tokens() -> None:
+def test_a_given_start_fills_the_rows_of_shared_tokens():
     start = word_encoder({"cat": (3, 4), "dog": (0, 5)})
     model = word_encoder({"owl": (1, 1), "dog": (1, 1)})
     rows = w.given_start(w.trained_table(model), model.tokenizer.tokens(), start)
@@ -125,7 +120,7 @@ def test_a_given_start_fills_the_rows_of_shared_tokens() -> None:
         w.given_start(np.ones((4, 3), np.float32), model.tokenizer.tokens(), start)
 
 
-def test_tokens_are_counted_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_are_counted_block_by_block(monkeypatch):
     monkeypatch.setattr(w, "TEXTS_AT_A_TIME", 2)
     tokenizer = WordTokenizer(["cat", "dog"])
     counts = w.token_counts(tokenizer, iter(["cat dog", "cat", "a cat", "", "dog dog"]))
@@ -134,7 +129,7 @@ def test_tokens_are_counted_block_by_block(monkeypatch: pytest.MonkeyPatch) -> N
         w.token_counts(tokenizer, ["owl"])
 
 
-def test_weighting_needs_an_averaging_model_and_all_years(tmp_path: Path) -> None:
+def test_weighting_needs_an_averaging_model_and_all_years(tmp_path):
     with pytest.raises(ModelError):
         w.trained_table([], "made")
     encoder = demo_encoder(1)

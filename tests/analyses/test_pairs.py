@@ -1,23 +1,21 @@
 """Analyses of pairs: fit, errors, negatives, under-training."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.analyses.errors import errors, judged
 from paraphrastic_hf.analyses.fit import fit, fit_of
 from paraphrastic_hf.analyses.negatives import negatives, negatives_of
 from paraphrastic_hf.analyses.under_training import PERCENTILE, rare_share, under_training
 from paraphrastic_hf.analyses.weighting import token_counts
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import Degrees
 
 
-def test_the_fit_of_two_pairs_by_hand() -> None:
+def test_the_fit_of_two_pairs_by_hand():
     """Sides 0 and 10, 90 and 60: the negative of 0 and 10 is 60, and of 90 and 60 it is 10."""
     found = fit_of(Degrees(), [("0", "10"), ("90", "60")])
     cos = {degree: np.cos(np.radians(degree)) for degree in (10, 30, 50, 60, 80)}
@@ -27,7 +25,7 @@ def test_the_fit_of_two_pairs_by_hand() -> None:
     assert (found.pairs, found.positive) == (2, pytest.approx((cos[10] + cos[30]) / 2))
 
 
-def test_equal_sentences_are_no_negatives() -> None:
+def test_equal_sentences_are_no_negatives():
     """The first pair's `0` also is a side of the second pair, which leaves only 10."""
     found = fit_of(Degrees(), [("0", "10"), ("0", "90")])
     cos = {degree: np.cos(np.radians(degree)) for degree in (0, 10, 80, 90)}
@@ -35,14 +33,14 @@ def test_equal_sentences_are_no_negatives() -> None:
     assert found.negative == pytest.approx(np.mean(negatives))
 
 
-def test_negatives_come_from_the_same_batch() -> None:
+def test_negatives_come_from_the_same_batch():
     pairs = [("0", "10"), ("90", "60"), ("11", "12"), ("170", "180")]
     near, far = fit_of(Degrees(), pairs, batch_size=4), fit_of(Degrees(), pairs, batch_size=2)
     assert near.negative > far.negative
     assert near.positive == pytest.approx(far.positive)
 
 
-def test_pairs_without_negatives_are_refused() -> None:
+def test_pairs_without_negatives_are_refused():
     for pairs in ([("0", "10")], [("0", "10"), ("10", "0")]):
         with pytest.raises(DataError):
             fit_of(Degrees(), pairs)
@@ -52,7 +50,7 @@ def test_pairs_without_negatives_are_refused() -> None:
 
 
 @pytest.mark.parametrize("keep_unknown", [True, False])
-def test_unknown_and_rarely_trained_words_are_rare(keep_unknown: bool) -> None:
+def test_unknown_and_rarely_trained_words_are_rare(keep_unknown):
     """Two of six words, `the` and `cat`, are frequent in training."""
     training = ["the cat"] * 3 + ["a dog"]
     tokenizer = WordTokenizer.train(training, vocab_size=10, keep_unknown=keep_unknown)
@@ -61,7 +59,7 @@ def test_unknown_and_rarely_trained_words_are_rare(keep_unknown: bool) -> None:
     assert share == pytest.approx(100 * 4 / 6)
 
 
-def test_weak_scores_with_rare_words_correlate_negatively() -> None:
+def test_weak_scores_with_rare_words_correlate_negatively():
     """Each dataset has more untrained words than the one before, and a higher percentile."""
     training = [f"w{i} w{i + 1}" for i in range(40)] * 60
     tokenizer = WordTokenizer.train(training, vocab_size=100)
@@ -85,7 +83,7 @@ def test_weak_scores_with_rare_words_correlate_negatively() -> None:
         assert above == pytest.approx(pearson - PERCENTILE[group, name])
 
 
-def test_percentiles_cover_the_22_datasets() -> None:
+def test_percentiles_cover_the_22_datasets():
     of_sts = {
         (year, name) for year in ("2012", "2013", "2014", "2015") for name in STS_DATASETS[year]
     }
@@ -95,7 +93,7 @@ def test_percentiles_cover_the_22_datasets() -> None:
 SCORED = ScoredPairs("MSRpar", "2012", ["0", "0", "0"], ["0", "90", "60"], [5.0, 0.0, 3.75])
 
 
-def test_errors_by_hand() -> None:
+def test_errors_by_hand():
     """Cosines 1, 0, 1/2 are scores 5, 2.5, 3.75. With twice the angle 1, -1, -1/2 are 5, 0,
     1.25."""
     found = judged(Degrees(1), Degrees(2), [SCORED])
@@ -105,7 +103,7 @@ def test_errors_by_hand() -> None:
     assert found[0].dataset == "2012 MSRpar"
 
 
-def test_each_list_has_the_pairs_its_model_wins() -> None:
+def test_each_list_has_the_pairs_its_model_wins():
     analysis = errors(Degrees(1), Degrees(2), [SCORED], names=("one", "two"), count=1)
     summary, first, second = (table.rows for table in analysis.tables)
     assert summary[0][:3] == [3, pytest.approx(2.5 / 3, abs=1e-4), pytest.approx(2.5 / 3, abs=1e-4)]
@@ -113,7 +111,7 @@ def test_each_list_has_the_pairs_its_model_wins() -> None:
     assert [row[2] for row in second] == ["90"]
 
 
-def test_errors_need_pairs() -> None:
+def test_errors_need_pairs():
     with pytest.raises(DataError):
         errors(Degrees(1), Degrees(2), [], names=("one", "two"))
 
@@ -121,7 +119,7 @@ def test_errors_need_pairs() -> None:
 PAIRS = [("0", "10"), ("90", "100"), ("20", "160"), ("95", "300")]
 
 
-def test_larger_mega_batches_have_harder_negatives() -> None:
+def test_larger_mega_batches_have_harder_negatives():
     found = negatives_of(Degrees(), PAIRS, sizes=[2, 1], batch_size=2)
     assert [each.text for each in found[1]] == ["90", "90", "10", "10"]
     assert [each.text for each in found[2]] == ["20", "20", "95", "95"]
@@ -130,7 +128,7 @@ def test_larger_mega_batches_have_harder_negatives() -> None:
     assert found[2][1].partner_cosine == pytest.approx(np.cos(np.radians(10)))
 
 
-def test_sentences_without_negatives_are_left_out() -> None:
+def test_sentences_without_negatives_are_left_out():
     pairs = [("0", "10"), ("0", "10"), ("90", "100"), ("90", "100")]
     found = negatives_of(Degrees(), pairs, sizes=[1, 2], batch_size=2)
     assert found == {1: [], 2: []}
@@ -138,12 +136,12 @@ def test_sentences_without_negatives_are_left_out() -> None:
         negatives(Degrees(), pairs, name="degrees", sizes=[1, 2], batch_size=2)
 
 
-def test_remaining_pairs_are_not_used() -> None:
+def test_remaining_pairs_are_not_used():
     found = negatives_of(Degrees(), [*PAIRS, ("0", "1")], sizes=[1], batch_size=2)
     assert [each.sentence for each in found[1]] == [text for pair in PAIRS for text in pair]
 
 
-def test_the_analysis_has_cosines_and_examples() -> None:
+def test_the_analysis_has_cosines_and_examples():
     analysis = negatives(Degrees(), PAIRS, name="degrees", sizes=[1, 2], batch_size=2, count=1)
     sizes, examples = analysis.tables
     assert sizes.rows[1][2] == pytest.approx(np.mean(np.cos(np.radians([20, 10, 5, 5]))))
@@ -153,6 +151,6 @@ def test_the_analysis_has_cosines_and_examples() -> None:
 
 
 @pytest.mark.parametrize(("sizes", "batch_size"), [([], 2), ([0], 2), ([1], 1), ([1, 3], 2)])
-def test_invalid_sizes_are_refused(sizes: list[int], batch_size: int) -> None:
+def test_invalid_sizes_are_refused(sizes, batch_size):
     with pytest.raises(DataError):
         negatives_of(Degrees(), PAIRS, sizes=sizes, batch_size=batch_size)

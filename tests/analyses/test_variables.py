@@ -1,18 +1,13 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from paraphrastic_hf import GeneratedText
 from paraphrastic_hf.analyses.report import write_analysis
 from paraphrastic_hf.analyses.variables import read_probes, variables
 from paraphrastic_hf.encoders.storage.fingerprint import identity
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import GeneratedText
 
 TEXTS = [f"{'long ' * (i % 4)}sentence {i}{'?' if i % 3 else '.'}" for i in range(24)]
 
@@ -20,29 +15,29 @@ TEXTS = [f"{'long ' * (i % 4)}sentence {i}{'?' if i % 3 else '.'}" for i in rang
 class Generator:
     """Writes the words of the source with the last character of the style."""
 
-    def transfer(self, sources: Sequence[str], styles: Sequence[str], **_: Any) -> Any:
+    def transfer(self, sources, styles, **_):
         pairs = zip(sources, styles, strict=True)
         return [[GeneratedText(source[:-1] + style[-1], 0.0)] for source, style in pairs]
 
-    def reconstruct(self, texts: Sequence[str], **_: Any) -> Any:
+    def reconstruct(self, texts, **_):
         return [[GeneratedText(text, 0.0)] for text in texts]
 
-    def interpolate(self, first: str, second: str, *, steps: int, **_: Any) -> Any:
+    def interpolate(self, first, second, *, steps, **_):
         return [[GeneratedText(first, 0.0)]] * (steps - 1) + [[GeneratedText(second, 0.0)]]
 
 
 class Judge:
     """Texts are similar if they differ only in the last character."""
 
-    def similarity_pairwise(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+    def similarity_pairwise(self, first, second):
         return np.array([float(a[:-1] == b[:-1]) for a, b in zip(first, second, strict=True)])
 
 
-def analyze(**options: Any) -> Any:
-    return variables(Generator(), Judge(), TEXTS, **options)  # type: ignore[arg-type]
+def analyze(**options):
+    return variables(Generator(), Judge(), TEXTS, **options)
 
 
-def test_outputs_are_compared_with_meaning_and_style() -> None:
+def test_outputs_are_compared_with_meaning_and_style():
     transfer = analyze().tables[0]
     meaning, style, own = (row[2:] for row in transfer.rows)
     assert meaning[:2] == pytest.approx([1.0, 1.0])
@@ -51,14 +46,14 @@ def test_outputs_are_compared_with_meaning_and_style() -> None:
     assert own == pytest.approx([1.0, 1.0, 1.0])
 
 
-def test_samples_are_the_first_sentences() -> None:
+def test_samples_are_the_first_sentences():
     _, samples, lines = analyze(samples=3).tables
     assert [row[:2] for row in samples.rows] == [(TEXTS[2 * i], TEXTS[2 * i + 5]) for i in range(3)]
     assert lines.rows[4] == ["4/4", TEXTS[5]]
     assert len(lines.rows) == 15
 
 
-def test_probes_are_listed_first_and_plotted(tmp_path: Path) -> None:
+def test_probes_are_listed_first_and_plotted(tmp_path):
     rows = [
         {"group": group, "name": name, "size": 10, "scores": {"accuracy": score}}
         for group, name, score in (
@@ -75,9 +70,9 @@ def test_probes_are_listed_first_and_plotted(tmp_path: Path) -> None:
     assert sorted(text.get_text() for text in shown.texts) == ["30.0", "40.0", "60.0"]
 
 
-def test_invalid_texts_and_probes_are_refused(tmp_path: Path) -> None:
+def test_invalid_texts_and_probes_are_refused(tmp_path):
     with pytest.raises(DataError):
-        variables(Generator(), Judge(), TEXTS[:6])  # type: ignore[arg-type]
+        variables(Generator(), Judge(), TEXTS[:6])
     with pytest.raises(DataError):
         analyze(count=1)
     path = tmp_path / "sts.json"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -19,10 +19,10 @@ Run = Callable[..., Printed]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys):
     """Run a command of the given words, which must end with `status`; return what it prints."""
 
-    def run(*words: Any, status: int = 0) -> Printed:
+    def run(*words, status=0):
         capsys.readouterr()
         try:
             ended = main([str(word) for word in words])

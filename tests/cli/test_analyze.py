@@ -1,17 +1,13 @@
 """`paraphrastic analyze` end to end."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import DEMO, write_ewt
-from tests.cli.conftest import Run
 from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
 
@@ -19,9 +15,9 @@ SENTENCE = [("the", "DT", "det"), ("cat", "NN", "root"), ("sleeps", "VBZ", "acl"
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """A data root with every file that a kind reads, and a model in `model`."""
-    lines = DEMO.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
+    lines = DEMO.read_text().replace("\t", "\n").splitlines()
     tokenizer = WordTokenizer.train(lines, vocab_size=300)
     table = np.random.default_rng(0).standard_normal((tokenizer.vocab_size, 8))
     encoder = SentenceEncoder.from_table(table.astype(np.float32), tokenizer)
@@ -48,20 +44,18 @@ def root(tmp_path: Path) -> Path:
         ("errors", "english --count 2"),
     ],
 )
-def test_a_kind_prints_its_page_and_writes_its_files(
-    kind: str, options: str, root: Path, run: Run
-) -> None:
+def test_a_kind_prints_its_page_and_writes_its_files(kind, options, root, run):
     out = root / "out"
     given = [kind, root / "model", *options.split(), "--data", root, "--output", out]
     printed = run("analyze", *given).out
-    page = (out / f"{kind}.md").read_text(encoding="utf-8")
+    page = (out / f"{kind}.md").read_text()
     assert printed.startswith(page.split("\n")[0])
     assert str(out / f"{kind}.png") in printed
     assert (out / f"{kind}.png").stat().st_size > 1000
-    assert json.loads((out / f"{kind}.json").read_text(encoding="utf-8"))["kind"] == kind
+    assert json.loads((out / f"{kind}.json").read_text())["kind"] == kind
 
 
-def test_a_recipe_takes_overrides(root: Path, run: Run) -> None:
+def test_a_recipe_takes_overrides(root, run):
     out, recipe = ["--output", root / "out"], DEMO.parent / "demo.yaml"
     settings = ["--sources", DEMO, "--epochs", "1", "--development", "clean", "--data", root]
     found = run("analyze", "data-amount", recipe, "--sizes", "20", *settings, *out).out
@@ -70,9 +64,7 @@ def test_a_recipe_takes_overrides(root: Path, run: Run) -> None:
     assert "| random-20 |" in run("analyze", "convergence", *runs, *out).out
 
 
-def test_a_missing_file_is_named_with_its_option(
-    root: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_is_named_with_its_option(root, run, monkeypatch):
     given = ["analyze", "weighting", root / "model", "--output", root / "out"]
     (root / "model" / "recipe.yaml").unlink()
     assert "--text" in run(*given, "--data", root, status=2).err
@@ -91,9 +83,7 @@ def test_a_missing_file_is_named_with_its_option(
         (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "run.development"),
     ],
 )
-def test_wrong_arguments_of_an_analysis_are_named(
-    command: str, named: str, root: Path, run: Run
-) -> None:
+def test_wrong_arguments_of_an_analysis_are_named(command, named, root, run):
     words = command.replace("MODEL", str(root / "model")).split()
     said = run("analyze", *words, "--data", root, "--output", root / "out", status=2).err
     assert named in said

@@ -1,7 +1,5 @@
 """The command line: help, streams, errors, and simple commands."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -18,7 +16,6 @@ import pytest
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.cli.main import COMMANDS
 from paraphrastic_hf.text.word import WordTokenizer
-from tests.cli.conftest import Run
 
 DEMO = Path(__file__).parents[2] / "recipes" / "demo"
 HELP = """
@@ -38,8 +35,8 @@ for command in [[], *([name] for name in COMMANDS)]:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    lines = (DEMO / "pairs.tsv").read_text(encoding="utf-8").replace("\t", "\n").splitlines()
+def model(tmp_path_factory):
+    lines = (DEMO / "pairs.tsv").read_text().replace("\t", "\n").splitlines()
     tokenizer = WordTokenizer.train(lines, vocab_size=400)
     table = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=32))
     directory = tmp_path_factory.mktemp("cli") / "model"
@@ -48,7 +45,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.slow
-def test_help_imports_no_slow_package() -> None:
+def test_help_imports_no_slow_package():
     done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
     assert done.stdout.count("usage: paraphrastic") == 1 + len(COMMANDS)
 
@@ -60,9 +57,7 @@ def test_help_imports_no_slow_package() -> None:
         (["corpus", "make", "paranmt-2018/spanish"], ["recipe", "data", "engine", "make", "steps"]),
     ],
 )
-def test_keys_are_tables_with_the_values_of_the_recipe(
-    command: list[str], groups: list[str], run: Run
-) -> None:
+def test_keys_are_tables_with_the_values_of_the_recipe(command, groups, run):
     printed = run(*command, "--keys").out
     assert [line for line in printed.splitlines() if line in groups] == groups
     part = run(*command, "--keys", groups[-1]).out
@@ -72,24 +67,14 @@ def test_keys_are_tables_with_the_values_of_the_recipe(
     assert "RECIPE" in run(*command[:-1], "--keys", status=2).err
 
 
-def test_keys_show_values_not_defaults(run: Run) -> None:
+def test_keys_show_values_not_defaults(run):
     rows = run("train", "own", "--keys", "training").out.splitlines()
     assert ["margin", "0.4"] in [row.split()[:2] for row in rows]
     rows = run("train", "paragram-phrase", "--keys", "training").out.splitlines()
     assert ["mega_batch", "1"] in [row.split()[:2] for row in rows]
 
 
-def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path, run: Run) -> None:
-    text, output = tmp_path / "in.txt", tmp_path / "out.npy"
-    text.write_bytes("the cat\n\nthe dog\xff\n".encode("latin-1"))
-    run("encode", model, text, "--output", output, "--threads", "1", "--quiet")
-    vectors = np.load(output)
-    assert (vectors.shape, vectors.dtype) == ((3, 32), np.float32)
-    assert [bool(row.any()) for row in vectors] == [True, False, True]
-    assert not list(tmp_path.glob("*.part"))
-
-
-def test_streams_are_utf_8_in_any_locale(model: str) -> None:
+def test_streams_are_utf_8_in_any_locale(model):
     done = subprocess.run(
         [sys.executable, "-m", "paraphrastic_hf.cli.main", "score", model, "-"],
         input="日本\tça va\n".encode(),
@@ -101,7 +86,7 @@ def test_streams_are_utf_8_in_any_locale(model: str) -> None:
     assert done.stdout.decode("utf-8").endswith("\t日本\tça va\n")
 
 
-def test_encode_prints_the_vectors_of_the_encoder(model: str, tmp_path: Path, run: Run) -> None:
+def test_encode_prints_the_vectors_of_the_encoder(model, tmp_path, run):
     (tmp_path / "text").write_text("the cat\nthe dog\n")
     printed = run("encode", model, tmp_path / "text", "--normalize-embeddings").out
     rows = np.array([[float(x) for x in line.split("\t")] for line in printed.splitlines()])
@@ -110,7 +95,7 @@ def test_encode_prints_the_vectors_of_the_encoder(model: str, tmp_path: Path, ru
     np.testing.assert_allclose(rows, expected, atol=1e-6)
 
 
-def test_score_writes_the_cosine_before_each_line(model: str, run: Run) -> None:
+def test_score_writes_the_cosine_before_each_line(model, run):
     lines = [
         line.split("\t") for line in run("score", model, DEMO / "questions.tsv").out.splitlines()
     ]
@@ -118,7 +103,7 @@ def test_score_writes_the_cosine_before_each_line(model: str, run: Run) -> None:
     assert all(-1 <= float(line[0]) <= 1 and len(line) == 3 for line in lines)
 
 
-def test_score_names_the_bad_line(model: str, tmp_path: Path, run: Run) -> None:
+def test_score_names_the_bad_line(model, tmp_path, run):
     few, many, output = tmp_path / "p.tsv", tmp_path / "q.tsv", tmp_path / "o.tsv"
     few.write_text("a\tb\nno tab here\n")
     many.write_text("a\tb\n" + "no tab here\n" * 3)
@@ -131,8 +116,8 @@ def test_score_names_the_bad_line(model: str, tmp_path: Path, run: Run) -> None:
         assert not output.exists()
 
 
-def test_the_nearest_neighbor_of_a_line_is_itself(model: str, tmp_path: Path, run: Run) -> None:
-    rows = (DEMO / "pairs.tsv").read_text(encoding="utf-8").splitlines()
+def test_the_nearest_neighbor_of_a_line_is_itself(model, tmp_path, run):
+    rows = (DEMO / "pairs.tsv").read_text().splitlines()
     lines = [row.split("\t")[0] for row in rows]
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(lines) + "\n")
@@ -145,7 +130,7 @@ def test_the_nearest_neighbor_of_a_line_is_itself(model: str, tmp_path: Path, ru
     assert output[6] == "caf\ufffd"
 
 
-def test_output_may_be_a_device_or_a_link(model: str, tmp_path: Path, run: Run) -> None:
+def test_output_may_be_a_device_or_a_link(model, tmp_path, run):
     full, link, target = (tmp_path / name for name in ("full", "link.tsv", "target.tsv"))
     full.symlink_to("/dev/full")
     link.symlink_to(target)
@@ -156,7 +141,7 @@ def test_output_may_be_a_device_or_a_link(model: str, tmp_path: Path, run: Run) 
     assert target.stat().st_size > 0
 
 
-def test_an_empty_file_gives_an_empty_array(model: str, tmp_path: Path, run: Run) -> None:
+def test_an_empty_file_gives_an_empty_array(model, tmp_path, run):
     (tmp_path / "empty").touch()
     run("encode", model, tmp_path / "empty", "--output", f"{tmp_path}/v/")
     assert pyarrow.parquet.read_table(tmp_path / "v").num_rows == 0
@@ -165,7 +150,7 @@ def test_an_empty_file_gives_an_empty_array(model: str, tmp_path: Path, run: Run
 
 
 @pytest.mark.slow
-def test_bars_are_shown_in_a_terminal_only(tmp_path: Path) -> None:
+def test_bars_are_shown_in_a_terminal_only(tmp_path):
     small = ["--vocab_size", "200", "--hidden_size", "8", "--sources", str(DEMO / "pairs.tsv")]
     command = [sys.executable, "-m", "paraphrastic_hf.cli.main", "train", "own", *small]
     command += ["--output", str(tmp_path / "run")]
@@ -196,15 +181,13 @@ def test_bars_are_shown_in_a_terminal_only(tmp_path: Path) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_system_error_names_the_output_or_the_fix(
-    error: Exception, named: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
+def test_a_system_error_names_the_output_or_the_fix(error, named, tmp_path, run, monkeypatch):
+    def fail(*_, **__):
         raise error
 
     monkeypatch.setattr("paraphrastic_hf.cli.score.run", fail)
     output = tmp_path / "out"
-    output.write_text("here", encoding="utf-8")
+    output.write_text("here")
     said = run("score", "english", "pairs.tsv", "--output", output, status=2).err
     assert named.replace("OUT", str(output)) in said
     assert said.count("\n") == 1

@@ -7,7 +7,6 @@ import contextlib
 import io
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -48,21 +47,19 @@ FISH = "source {script}; complete -C 'paraphrastic {line}'"
 
 
 @pytest.fixture(scope="module", params=["bash", "fish"])  # zsh completes only in a terminal
-def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def script(request, tmp_path_factory):
     shell = str(request.param)
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     with contextlib.redirect_stdout(io.StringIO()) as text:
         assert main(["completion", shell]) == 0
     path = tmp_path_factory.mktemp("completion") / f"script.{shell}"
-    path.write_text(text.getvalue(), encoding="utf-8")
+    path.write_text(text.getvalue())
     return path
 
 
 @pytest.mark.parametrize(("line", "expected"), CASES, ids=[line for line, _ in CASES])
-def test_the_last_word_is_completed(
-    script: Path, line: str, expected: list[str], tmp_path: Path
-) -> None:
+def test_the_last_word_is_completed(script, line, expected, tmp_path):
     (tmp_path / "lines.txt").touch()
     shell = script.suffix.removeprefix(".")
     program = {"bash": BASH, "fish": FISH}[shell].format(script=script, line=line)
@@ -79,7 +76,7 @@ def test_the_last_word_is_completed(
     assert sorted(each.split("\t")[0] for each in done.stdout.splitlines() if each) == expected
 
 
-def test_zsh_completes_names_and_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_zsh_completes_names_and_files(capsys):
     assert main(["completion", "zsh"]) == 0
     script = capsys.readouterr().out
     assert script.startswith("#compdef paraphrastic")
@@ -88,7 +85,7 @@ def test_zsh_completes_names_and_files(capsys: pytest.CaptureFixture[str]) -> No
     )
 
 
-def parser_of(*path: str) -> argparse.ArgumentParser:
+def parser_of(*path):
     parser: argparse.ArgumentParser = build_parser(COMMANDS)
     for word in path:
         (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
@@ -96,7 +93,7 @@ def parser_of(*path: str) -> argparse.ArgumentParser:
     return parser
 
 
-def test_only_recipes_of_the_right_kind_are_completed() -> None:
+def test_only_recipes_of_the_right_kind_are_completed():
     offered = {
         path: {
             kind_of(read_mapping(find_recipe(name)))
@@ -110,8 +107,8 @@ def test_only_recipes_of_the_right_kind_are_completed() -> None:
     assert CORPUS not in offered["train",]
 
 
-def test_only_keys_of_the_right_kind_are_completed() -> None:
-    def keys(*path: str) -> set[str]:
+def test_only_keys_of_the_right_kind_are_completed():
+    def keys(*path):
         return set(recipe_keys(parser_of(*path).get_default("recipe_kinds")))
 
     assert keys("tune") == set(key_paths(ContrastiveRecipe))

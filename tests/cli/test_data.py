@@ -1,36 +1,32 @@
 """`paraphrastic data`."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import datasets
 import pytest
 
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import counted
-from tests.cli.conftest import Run
 
 PARANMT = "a big cat\tone large cat\t0.9\nyes\tyes\t1.0\nfog\train\t0.1\n"
 TREC = {"train_5500.label": "HUM:ind Who ?\nNUM:dist How far ?\n", "TREC_10.label": "NUM:x 1 ?\n"}
 
 
 @pytest.fixture
-def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def corpora(tmp_path, monkeypatch):
     """A folder of two small corpora, with the caches beside it."""
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "rows"))
     folder = tmp_path / "corpora"
     (folder / "paranmt").mkdir(parents=True)
-    (folder / "paranmt" / "para-nmt-50m.txt").write_text(PARANMT, encoding="utf-8")
+    (folder / "paranmt" / "para-nmt-50m.txt").write_text(PARANMT)
     (folder / "trec").mkdir()
     for name, text in TREC.items():
         (folder / "trec" / name).write_text(text, encoding="latin-1")
     return folder
 
 
-def test_list_has_every_corpus_as_text_and_as_json(run: Run) -> None:
+def test_list_has_every_corpus_as_text_and_as_json(run):
     lines = {line.split()[0]: line for line in run("data", "list").out.splitlines()[1:]}
     found = {each["name"]: each for each in json.loads(run("data", "list", "--json").out)}
     assert list(lines) == list(found) == list(SOURCES)
@@ -41,14 +37,14 @@ def test_list_has_every_corpus_as_text_and_as_json(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_info_has_source_license_and_downloads(name: str, run: Run) -> None:
+def test_info_has_source_license_and_downloads(name, run):
     source, shown = SOURCES[name], run("data", "info", name).out
     facts = (source.summary, source.license, source.by_hand, *(file.url for file in source.files))
     assert all(fact in shown for fact in facts)
     assert name != "sick" or "| default | 4,500 | 500 | 4,927 |" in shown
 
 
-def test_build_counts_and_saves_rows(corpora: Path, tmp_path: Path, run: Run) -> None:
+def test_build_counts_and_saves_rows(corpora, tmp_path, run):
     counts = run("data", "build", "trec", "--data", corpora).out.splitlines()
     assert [line.split(": ")[0] for line in counts] == ["trec coarse train", "trec coarse test"]
     assert all(count in line for count, line in zip(("5,452", "500"), counts, strict=True))
@@ -68,12 +64,12 @@ def test_build_counts_and_saves_rows(corpora: Path, tmp_path: Path, run: Run) ->
         ("min_score=2e-1", 2),
     ],
 )
-def test_options_of_a_corpus_are_set(options: str, count: int, corpora: Path, run: Run) -> None:
+def test_options_of_a_corpus_are_set(options, count, corpora, run):
     shown = run("data", "build", "paranmt", "--data", corpora, "--set", *options.split()).out
     assert shown.startswith(f"paranmt 50m train: {counted(count, 'row')}")
 
 
-def test_stats_are_json_by_split(corpora: Path, run: Run) -> None:
+def test_stats_are_json_by_split(corpora, run):
     given = ["paranmt", "--data", corpora, "--set", "max_score=0.95"]
     found = json.loads(run("data", "stats", *given).out)["splits"]["train"]
     assert (found["rows"], found["repeated_rows"], found["score"]["low"]) == (2, 0, 0.1)
@@ -83,9 +79,7 @@ def test_stats_are_json_by_split(corpora: Path, run: Run) -> None:
     assert whole["splits"]["train"]["labels"] == {"HUM": 1, "NUM": 1}
 
 
-def test_corpora_are_found_in_the_folder_eval_and_by_the_environment(
-    corpora: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_corpora_are_found_in_the_folder_eval_and_by_the_environment(corpora, run, monkeypatch):
     expected = run("data", "build", "trec", "--data", corpora).out
     root = corpora.parent / "all"
     root.mkdir()
@@ -98,5 +92,5 @@ def test_corpora_are_found_in_the_folder_eval_and_by_the_environment(
 
 
 @pytest.mark.parametrize("arguments", ["", "lst", "info", "export sick", "list --x"])
-def test_wrong_arguments_print_the_usage(arguments: str, run: Run) -> None:
+def test_wrong_arguments_print_the_usage(arguments, run):
     assert "usage: paraphrastic" in run("data", *arguments.split(), status=2).err

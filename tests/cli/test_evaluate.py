@@ -1,36 +1,28 @@
 """`paraphrastic evaluate` on other libraries' models, smaller copies and own pairs."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
-from paraphrastic_hf import SentenceEncoder, evaluate_pairs
+from paraphrastic_hf import SentenceEncoder, evaluate, evaluate_pairs
 from paraphrastic_hf.evaluation.report import headline_table
-from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.text.subword import SubwordTokenizer
-from tests.cli.conftest import Run
 from tests.evaluation.sts_files import write_sts
 
 NORMALIZED = ["--normalize-embeddings", "--quiet"]
 
 
-def test_a_sentence_transformers_model_is_scored_the_same_way(
-    subword: SubwordTokenizer, tmp_path: Path, run: Run
-) -> None:
+def test_a_sentence_transformers_model_is_scored_the_same_way(subword, tmp_path, run):
     stock, output, page = (tmp_path / name for name in ("stock", "report", "page"))
     table = StaticEmbedding(subword.to_fast(), embedding_dim=16)
     SentenceTransformer(modules=[table, Normalize()]).save(str(stock))
     data = write_sts(tmp_path / "eval")
     printed = run("evaluate", stock, "--data", data, "--output", output).out
-    results = json.loads((output / "sts.json").read_text(encoding="utf-8"))
+    results = json.loads((output / "sts.json").read_text())
     assert "SentenceTransformer" in results["settings"]["encoder"]
     assert len(results["rows"]) == 39
-    (tmp_path / "lines.txt").write_text("the cat\na dog\n", encoding="utf-8")
+    (tmp_path / "lines.txt").write_text("the cat\na dog\n")
     run("encode", stock, tmp_path / "lines.txt", "--output", tmp_path / "v.npy", *NORMALIZED)
     np.testing.assert_allclose(np.linalg.norm(np.load(tmp_path / "v.npy"), axis=1), 1, rtol=1e-5)
     (row,) = [line for line in printed.splitlines() if line.startswith("| **stock** |")]
@@ -43,7 +35,7 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     }
 
 
-def test_dimension_and_precision_are_in_the_name(tmp_path: Path, run: Run) -> None:
+def test_dimension_and_precision_are_in_the_name(tmp_path, run):
     data = write_sts(tmp_path / "eval")
     smaller = SentenceEncoder.from_pretrained("english").with_dimension(80).with_precision("int4")
     headline = evaluate(smaller, "sts", data, name="x")["headline"]
@@ -53,30 +45,28 @@ def test_dimension_and_precision_are_in_the_name(tmp_path: Path, run: Run) -> No
     assert f"| **english-80-int4** | {row} |" in found
 
 
-def test_the_headline_is_printed_last_and_datasets_are_in_the_file(
-    tmp_path: Path, run: Run
-) -> None:
+def test_the_headline_is_printed_last_and_datasets_are_in_the_file(tmp_path, run):
     data, output = write_sts(tmp_path / "eval"), tmp_path / "report"
     printed = run("evaluate", "tiny", "--data", data, "--output", output).out
     assert printed.rstrip().splitlines()[-1].startswith("| ")
     assert str(output / "sts.md") in printed
     assert "MSRpar" not in printed
-    assert "MSRpar" in (output / "sts.md").read_text(encoding="utf-8")
-    results = json.loads((output / "sts.json").read_text(encoding="utf-8"))
+    assert "MSRpar" in (output / "sts.md").read_text()
+    results = json.loads((output / "sts.json").read_text())
     assert printed.rstrip().endswith("\n".join(headline_table(results)))
 
 
-def test_own_pairs_are_scored_by_the_type_of_their_third_column(tmp_path: Path, run: Run) -> None:
+def test_own_pairs_are_scored_by_the_type_of_their_third_column(tmp_path, run):
     path, output = tmp_path / "mine.tsv", tmp_path / "report"
     texts = [("a cat", "the kitten"), ("a dog", "the hound"), ("the car", "a car"), ("tea", "cup")]
     rows = (f"{number}\t{a}\t{b}\t{number % 2}\n" for number, (a, b) in enumerate(2 * texts))
-    path.write_text("pair_ID\tsentence_A\tsentence_B\tlabel\n" + "".join(rows), encoding="utf-8")
+    path.write_text("pair_ID\tsentence_A\tsentence_B\tlabel\n" + "".join(rows))
     command = ["evaluate", "tiny", "--pairs", path, "--output", output]
     encoder = SentenceEncoder.from_pretrained("tiny")
     for columns, measure in (([], "average precision"), (["2", "3"], "accuracy@1")):
         printed = run(*command, *(["--columns", *columns] if columns else [])).out
         assert all(name in printed for name in (measure, "sentence_A", "sentence_B"))
-        results = json.loads((output / "mine.tsv.json").read_text(encoding="utf-8"))
+        results = json.loads((output / "mine.tsv.json").read_text())
         assert results["rows"][0]["name"] == measure
         assert evaluate_pairs(encoder, path, columns=columns or None)["rows"] == results["rows"]
     run("report", output, "--output", tmp_path / "page")

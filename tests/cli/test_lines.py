@@ -1,10 +1,5 @@
 """Blank lines and invalid UTF-8, in every command that reads lines."""
 
-from __future__ import annotations
-
-import lzma
-from pathlib import Path
-
 import datasets
 import numpy as np
 import pyarrow as pa
@@ -13,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.arrow import text_blocks
 from paraphrastic_hf.io.blocks import read_blocks, valid_texts
 from paraphrastic_hf.io.files import tsv_line
-from paraphrastic_hf.text.subword import SubwordTokenizer
-from tests.cli.conftest import Run
+from tests.evaluation.made_pairs import averaging
 
 SURROGATE = b"\xed\xa0\x80"  # a lone surrogate as some programs write it
 BAD = b"the cat\n\nthe \xff dog\n \t \nthe\0cat\nthe " + SURROGATE + b"\n"
@@ -34,29 +28,26 @@ OVER_LINES = [
 
 
 @pytest.fixture
-def model(subword: SubwordTokenizer, tmp_path: Path) -> str:
-    table = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8))
-    SentenceEncoder(table, subword).save_pretrained(tmp_path / "model")
+def model(subword, tmp_path):
+    averaging(subword).save_pretrained(tmp_path / "model")
     return str(tmp_path / "model")
 
 
 @pytest.fixture
-def bad(tmp_path: Path) -> str:
+def bad(tmp_path):
     (tmp_path / "bad.txt").write_bytes(BAD)
     return str(tmp_path / "bad.txt")
 
 
-def lines_of(path: object, **options: str) -> list[str]:
+def lines_of(path, **options):
     return [line for block in read_blocks(str(path), **options) for line in block]
 
 
-def filled(command: str, **names: object) -> list[str]:
+def filled(command, **names):
     return [str(names.get(word, word)) for word in command.split()]
 
 
-def test_bad_lines_keep_their_place_and_are_reported(
-    bad: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_lines_keep_their_place_and_are_reported(bad, capsys):
     assert lines_of(bad) == [
         *("the cat", "", "the \ufffd dog", " \t "),
         *("the\ufffdcat", "the \ufffd\ufffd\ufffd"),
@@ -70,24 +61,7 @@ def test_bad_lines_keep_their_place_and_are_reported(
     assert "(1)" in said
 
 
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        (lzma.compress("straße\r\n\u2028x\n".encode()), ["straße", "\u2028x"]),
-        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
-    ],
-    ids=["xz", "byte order mark"],
-)
-def test_clean_lines_print_nothing(
-    content: bytes, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / ("text.xz" if content.startswith(b"\xfd7zXZ") else "text")
-    path.write_bytes(content)
-    assert lines_of(path) == lines
-    assert capsys.readouterr().err == ""
-
-
-def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
+def test_long_lines_make_small_blocks(tmp_path):
     (tmp_path / "text").write_text("a\n" * 50_000 + "b" * 10_000_000 + "\n" + "c\n" * 3)
     blocks = list(read_blocks(str(tmp_path / "text")))
     assert max(map(len, blocks)) == 16_384
@@ -107,27 +81,27 @@ def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
         ("the cat\n".encode("utf-16"), "iconv"),
     ],
 )
-def test_refuse_fails_at_the_first_bad_line(text: bytes, named: str, tmp_path: Path) -> None:
+def test_refuse_fails_at_the_first_bad_line(text, named, tmp_path):
     (tmp_path / "text").write_bytes(text)
     with pytest.raises(DataError, match=named):
         lines_of(tmp_path / "text", bad_lines="refuse")
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz", ".bz2"])
-def test_output_creates_its_folder_and_is_compressed_by_suffix(
-    ending: str, model: str, tmp_path: Path, run: Run
-) -> None:
-    (tmp_path / "pairs.tsv").write_text("a cat\tstraße\n", encoding="utf-8")
+def test_output_creates_its_folder_and_is_compressed_by_suffix(ending, model, tmp_path, run):
+    (tmp_path / "pairs.tsv").write_text("a cat\tstraße\n")
     output = tmp_path / "deep" / f"scores.tsv{ending}"
     run("score", model, tmp_path / "pairs.tsv", "--output", output)
     assert [line.split("\t")[1:] for line in lines_of(output)] == [["a cat", "straße"]]
     assert [path.name for path in output.parent.iterdir()] == [output.name]
 
 
-def test_a_blank_line_gives_zeros_or_nan(model: str, bad: str, tmp_path: Path, run: Run) -> None:
+def test_a_blank_line_gives_zeros_or_nan(model, bad, tmp_path, run):
     pairs, vectors = tmp_path / "pairs.tsv", tmp_path / "v.npy"
     run("encode", model, bad, "--output", vectors, "--quiet")
-    assert [bool(row.any()) for row in np.load(vectors)] == [True, False, True, False, True, True]
+    found = np.load(vectors)
+    assert (found.shape, found.dtype) == ((6, 8), np.float32)
+    assert [bool(row.any()) for row in found] == [True, False, True, False, True, True]
     pairs.write_bytes(b"the cat\ta cat\n\nthe \xff\ta dog\n")
     out, err = run("score", model, pairs)
     scores = [line.split("\t")[0] for line in out.splitlines()]
@@ -136,9 +110,9 @@ def test_a_blank_line_gives_zeros_or_nan(model: str, bad: str, tmp_path: Path, r
     assert err.index("(2)") < err.index("(3)")
 
 
-def test_unknown_lines_are_reported(model: str, tmp_path: Path, run: Run) -> None:
+def test_unknown_lines_are_reported(model, tmp_path, run):
     path = tmp_path / "lines.txt"
-    path.write_text("the cat\n\n\u2135\n", encoding="utf-8")
+    path.write_text("the cat\n\n\u2135\n")
     said = run("encode", model, path, "--output", tmp_path / "v.npy", "--quiet").err
     assert f"{path}: " in said
     assert "(3)" in said
@@ -154,7 +128,7 @@ SICK = (
 
 
 @pytest.fixture(params=["tsv", "csv", "jsonl", "parquet"])
-def sick(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def sick(request, tmp_path):
     path = tmp_path / f"sick.{request.param}"
     names, *rows = (line.split("\t") for line in SICK.splitlines())
     table = datasets.Dataset.from_list([dict(zip(names, row, strict=True)) for row in rows])
@@ -163,7 +137,7 @@ def sick(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_score_compares_the_texts_of_any_table(sick: Path, model: str, run: Run) -> None:
+def test_score_compares_the_texts_of_any_table(sick, model, run):
     out, err = run("score", model, sick)
     lines = [line.split("\t") for line in out.splitlines()]
     assert [line[0] for line in lines[-3::2]] == ["1.0000", "nan"]
@@ -173,9 +147,7 @@ def test_score_compares_the_texts_of_any_table(sick: Path, model: str, run: Run)
     assert "sentence_B" in err
 
 
-def test_encode_reads_a_column_of_any_table(
-    sick: Path, model: str, tmp_path: Path, run: Run
-) -> None:
+def test_encode_reads_a_column_of_any_table(sick, model, tmp_path, run):
     lines, output = tmp_path / "lines.txt", tmp_path / "v.npy"
     lines.write_text("the cat\na dog\na dog\n")
     vectors = []
@@ -187,9 +159,7 @@ def test_encode_reads_a_column_of_any_table(
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "stream.arrow", "t.feather", "t.lance"])
-def test_encode_reads_and_writes_arrow_files(
-    name: str, model: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_encode_reads_and_writes_arrow_files(name, model, tmp_path, run, monkeypatch):
     monkeypatch.setattr("paraphrastic_hf.io.arrow.TEXTS_AT_A_TIME", 3)
     texts = ["the cat", None, " \t", "\u732b", "a dog", "the dog", "the \u00e9"]
     table, path = pa.table({"id": range(7), "text": texts}), tmp_path / name
@@ -220,9 +190,7 @@ def test_encode_reads_and_writes_arrow_files(
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])
 @pytest.mark.parametrize("cut", [0, 7, -9])
-def test_a_damaged_arrow_file_is_named(
-    name: str, cut: int, model: str, tmp_path: Path, run: Run
-) -> None:
+def test_a_damaged_arrow_file_is_named(name, cut, model, tmp_path, run):
     path, table = tmp_path / name, pa.table({"text": ["the cat"] * 9})
     if name == "t.parquet":
         pa.parquet.write_table(table, path)
@@ -233,7 +201,7 @@ def test_a_damaged_arrow_file_is_named(
     assert str(path) in run("encode", model, path, "--column", "text", status=2).err
 
 
-def test_an_unreadable_row_keeps_its_place(model: str, tmp_path: Path, run: Run) -> None:
+def test_an_unreadable_row_keeps_its_place(model, tmp_path, run):
     path, output = tmp_path / "table.csv", tmp_path / "v.npy"
     path.write_bytes(b"id,text\n1,the cat\n2\n3,\n4,the \xff\n5,a dog\n")
     command = ["encode", model, path, "--column", "text", "--output", output]
@@ -244,9 +212,7 @@ def test_an_unreadable_row_keeps_its_place(model: str, tmp_path: Path, run: Run)
 
 
 @pytest.mark.parametrize("command", OVER_LINES, ids=lambda command: command.split()[0])
-def test_every_command_reads_lines_by_the_same_rule(
-    command: str, model: str, tmp_path: Path, run: Run
-) -> None:
+def test_every_command_reads_lines_by_the_same_rule(command, model, tmp_path, run):
     """Carriage returns, UTF-16, invalid UTF-8, and an empty file."""
     path, text = tmp_path / "text", "the cat\ta cat\nthe dog\ta dog\nthe bird\ta bird\n"
     words = filled(command, MODEL=model, FILE=path)
@@ -263,7 +229,7 @@ def test_every_command_reads_lines_by_the_same_rule(
     assert str(path) in run(*words, status=status).err
 
 
-def test_blank_lines_are_no_neighbors_but_count(model: str, bad: str, run: Run) -> None:
+def test_blank_lines_are_no_neighbors_but_count(model, bad, run):
     out, err = run("neighbors", model, bad, "--query", "the cat", " ", "--neighbors", "9")
     of_first, of_blank = out.split("\n \n")
     found = {int(line.split("\t")[1]): line for line in of_first.splitlines()[1:]}
@@ -273,7 +239,7 @@ def test_blank_lines_are_no_neighbors_but_count(model: str, bad: str, run: Run) 
     assert "--query" in err
 
 
-def test_mine_skips_and_reports_blank_lines(model: str, bad: str, tmp_path: Path, run: Run) -> None:
+def test_mine_skips_and_reports_blank_lines(model, bad, tmp_path, run):
     output = tmp_path / "pairs.tsv"
     command = ["mine", model, bad, bad, "--score", "cosine", "--neighbors", "1"]
     command += ["--work", str(tmp_path / "work"), "--output", str(output)]
@@ -298,9 +264,7 @@ def test_mine_skips_and_reports_blank_lines(model: str, bad: str, tmp_path: Path
     ],
     ids=lambda command: command.split()[0],
 )
-def test_an_unwritable_output_is_found_first(
-    command: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_output_is_found_first(command, tmp_path, run, monkeypatch):
     names = {"MODEL": tmp_path / "no model", "LINES": tmp_path / "lines.txt", "FOLDER": tmp_path}
     names["MODEL"].mkdir()
     names["LINES"].write_text("a cat\n")
@@ -311,7 +275,7 @@ def test_an_unwritable_output_is_found_first(
     assert str(tmp_path) in run(*words, "--output", tmp_path / "out", status=2).err
 
 
-def test_a_word_without_paraphrases_is_reported(tmp_path: Path, run: Run) -> None:
+def test_a_word_without_paraphrases_is_reported(tmp_path, run):
     (tmp_path / "pairs.tsv").write_text("a dog runs\tthe hound runs\n")
     said = run("corpus", "lexicon", tmp_path / "pairs.tsv", "--word", "dog").err
     assert "dog" in said
@@ -330,9 +294,7 @@ ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
     ],
     ids=lambda command: command.split()[0],
 )
-def test_a_row_is_one_line_with_any_text(
-    command: str, model: str, tmp_path: Path, run: Run
-) -> None:
+def test_a_row_is_one_line_with_any_text(command, model, tmp_path, run):
     (tmp_path / "lines").write_bytes("\n".join(ODD).encode())
     (tmp_path / "pairs").write_bytes("".join(f"{a}\t{a}\n" for a in ODD).encode())
     names = {"MODEL": model, "LINES": tmp_path / "lines", "PAIRS": tmp_path / "pairs"}
@@ -345,6 +307,6 @@ def test_a_row_is_one_line_with_any_text(
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_tsv_line_keeps_the_number_of_fields(fields: list[str]) -> None:
+def test_tsv_line_keeps_the_number_of_fields(fields):
     (line,) = tsv_line(*fields).splitlines()
     assert len(line.split("\t")) == len(fields)

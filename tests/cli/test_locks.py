@@ -1,9 +1,5 @@
 """Commands that write several files lock their output folder."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from paraphrastic_hf.cli.main import build_parser, main
@@ -25,7 +21,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_an_output_folder_is_locked(command: str, tmp_path: Path) -> None:
+def test_an_output_folder_is_locked(command, tmp_path):
     output = tmp_path / "out"
     words = [*command.split(), "--output", str(output)]
     with locked(output):
@@ -36,7 +32,7 @@ def test_an_output_folder_is_locked(command: str, tmp_path: Path) -> None:
         assert [path.name for path in output.iterdir()] == ["first"]
 
 
-def test_a_refused_command_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_refused_command_leaves_no_folder(tmp_path):
     output = tmp_path / "out"
     assert main(["evaluate", str(tmp_path / "none"), "--output", str(output)]) == 2
     assert not output.exists()

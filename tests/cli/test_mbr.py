@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,13 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from paraphrastic_hf import SimileScorer, Translator
 from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
-from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.metrics import mbrs_plugin
-from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.utilities import make_utility
-from tests.cli.conftest import Run
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
@@ -26,14 +23,14 @@ LINES = [*SENTENCES[:3], ""]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("mbr")
     save_marian(path / "model")
-    (path / "in.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    (path / "in.txt").write_text("\n".join(LINES) + "\n")
     return path
 
 
-def translated(run: Run, folder: Path, *options: str) -> list[str]:
+def translated(run, folder, *options):
     common = ["--max-tokens", "12", "--quiet", "--decode", "mbr"]
     return run("translate", folder / "model", folder / "in.txt", *common, *options).out.split("\n")[
         :-1
@@ -42,9 +39,7 @@ def translated(run: Run, folder: Path, *options: str) -> list[str]:
 
 @pytest.mark.parametrize("metric", ["simile", "chrf"])
 @pytest.mark.parametrize("options", [["--beams", "6"], ["--sample", "--top-p", "1"]])
-def test_mbr_prints_the_decision_of_minimum_bayes_risk(
-    metric: str, options: list[str], folder: Path, run: Run
-) -> None:
+def test_mbr_prints_the_decision_of_minimum_bayes_risk(metric, options, folder, run):
     printed = translated(run, folder, "--metric", metric, "--outputs", "6", *options)
     translator = Translator.from_pretrained(folder / "model")
     sample = "--sample" in options
@@ -60,7 +55,7 @@ def test_mbr_prints_the_decision_of_minimum_bayes_risk(
     assert printed[3] == ""
 
 
-def test_aggregate_is_exact_for_sim(folder: Path, run: Run) -> None:
+def test_aggregate_is_exact_for_sim(folder, run):
     options = ["--metric", "sim", "--outputs", "5", "--sample"]
     assert translated(run, folder, *options, "--aggregate") == translated(run, folder, *options)
 
@@ -68,14 +63,14 @@ def test_aggregate_is_exact_for_sim(folder: Path, run: Run) -> None:
 class StandIn:
     """The part of `mbrs.metrics` that the plugin uses."""
 
-    def __init__(self, cfg: Any) -> None:
+    def __init__(self, cfg):
         self.cfg = cfg
 
     @dataclass
     class Config: ...
 
 
-def test_mbrs_gets_the_scores_of_simile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mbrs_gets_the_scores_of_simile(monkeypatch):
     """Uses a stand-in, because mbrs is not installed here."""
     known: dict[str, type] = {}
     module: Any = ModuleType("mbrs.metrics")
@@ -105,7 +100,7 @@ def test_mbrs_gets_the_scores_of_simile(monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
-def test_without_mbrs_the_alternative_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_mbrs_the_alternative_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mbrs", None)
     with pytest.raises(MissingExtraError):
         mbrs_plugin.register()

@@ -12,7 +12,6 @@ import pytest
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
-from tests.cli.conftest import Run
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 OWN = "paraphrastic-"
@@ -168,7 +167,7 @@ MISTAKES = {  # commands, with a part of the message
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mistakes")
     written = {f"{name}/config.json": json.dumps(config) for name, config in CONFIGS.items()}
     for name, text in (FILES | written).items():
@@ -183,9 +182,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", MISTAKES)
-def test_a_mistake_is_named(
-    command: str, folder: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_is_named(command, folder, tmp_path, run, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PARAPHRASTIC_DATA", str(folder))
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path))

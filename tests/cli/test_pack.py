@@ -1,21 +1,16 @@
 """`paraphrastic pack`."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from paraphrastic_hf import RecurrentConfig, RecurrentModel, SentenceEncoder, packaged_model
-from paraphrastic_hf.text.word import WordTokenizer
-from tests.cli.conftest import Run
 from tests.texts import SENTENCES
 
 
 @pytest.mark.parametrize("precision", ["int4", "float32", "float16", "bfloat16", "int8"])
-def test_pack_writes_a_smaller_copy(precision: str, tmp_path: Path, run: Run) -> None:
+def test_pack_writes_a_smaller_copy(precision, tmp_path, run):
     folder = tmp_path / "small"
     options = [] if precision == "int4" else ["--precision", precision]  # int4 is the default
     printed = run("pack", "english", "--dimension", "16", *options, "--output", folder).out
@@ -30,7 +25,7 @@ def test_pack_writes_a_smaller_copy(precision: str, tmp_path: Path, run: Run) ->
     assert found.encode(SENTENCES).shape == (len(SENTENCES), 16)
 
 
-def test_only_a_packed_model_is_overwritten(tmp_path: Path, run: Run) -> None:
+def test_only_a_packed_model_is_overwritten(tmp_path, run):
     folder, trained = tmp_path / "tiny", tmp_path / "run"
     command = ["pack", "english", "--dimension", "8", "--output", folder]
     run(*command)
@@ -42,9 +37,7 @@ def test_only_a_packed_model_is_overwritten(tmp_path: Path, run: Run) -> None:
     assert str(trained) in run("pack", trained, "--output", trained, "--overwrite", status=2).err
 
 
-def test_a_model_that_does_not_average_is_refused(
-    word: WordTokenizer, tmp_path: Path, run: Run
-) -> None:
+def test_a_model_that_does_not_average_is_refused(word, tmp_path, run):
     model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
     SentenceEncoder(model.eval(), word).save_pretrained(tmp_path / "lstm")
     assert "lstm" in run("pack", tmp_path / "lstm", "--output", tmp_path / "out", status=2).err

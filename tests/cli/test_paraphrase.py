@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from paraphrastic_hf import SyntacticParaphraser, load_recipe, train
 from paraphrastic_hf.cli import attack as attack_command
 from paraphrastic_hf.cli import paraphrase as paraphrase_command
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation import adversarial
-from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.templates import load_templates
 from paraphrastic_hf.predictors import any_classifier
-from paraphrastic_hf.training.engine.run import train
-from paraphrastic_hf.training.kinds import load_recipe
-from tests.cli.conftest import Run
 from tests.data_root import write_supervised
 from tests.generation import scpn
 
@@ -26,19 +22,19 @@ TEMPLATE = "(ROOT (S (NP) (VP) (.)))"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("models")
     for kind in ("scpn", "parse-generator", "paraphraser", "ssru"):
         scpn.make(kind, made)
-    (made / "lines.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    (made / "lines.txt").write_text("\n".join(LINES) + "\n")
     return made
 
 
-def test_every_line_and_template_gives_a_row(folder: Path, tmp_path: Path, run: Run) -> None:
+def test_every_line_and_template_gives_a_row(folder, tmp_path, run):
     trees, tree = tmp_path / "trees.txt", "(S (NP (DT the) (NN girl)) (VP (VBD wrote)) (. .))"
     command = ["paraphrase", folder / "scpn", folder / "lines.txt", "--trees", trees, "--quiet"]
     command += ["--generator", folder / "parse-generator", "--template", TEMPLATE]
-    trees.write_text(f"{tree}\n\nno tree\n", encoding="utf-8")
+    trees.write_text(f"{tree}\n\nno tree\n")
     out, errors = run(*command, "--templates", "top2", "--max-tokens", 8)
     rows = [line.split("\t") for line in out.splitlines()]
     assert rows[0][:3] == ["line", "kept", "template"]
@@ -51,21 +47,19 @@ def test_every_line_and_template_gives_a_row(folder: Path, tmp_path: Path, run: 
     absent = folder / "nothing-there"
     assert str(absent) in run(*command, "--generator", absent, status=2).err
     for count in (2, 4):
-        trees.write_text(f"{tree}\n" * count, encoding="utf-8")
+        trees.write_text(f"{tree}\n" * count)
         assert str(trees) in run(*command, status=2).err
 
 
-def test_canonicalization_keeps_the_order_of_lines(folder: Path, run: Run) -> None:
+def test_canonicalization_keeps_the_order_of_lines(folder, run):
     options = ["--canonical", "--max-tokens", 5, "--quiet"]
     out = run("paraphrase", folder / "paraphraser", folder / "lines.txt", *options).out
     assert [bool(line) for line in out.split("\n")] == [True, False, True, False]
 
 
-def test_without_templates_the_best_paraphrases_are_written(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
+def test_without_templates_the_best_paraphrases_are_written(folder, tmp_path, monkeypatch, run):
     file = tmp_path / "lines.txt"
-    file.write_text("a man sold the paper .\n\nthe man sold a paper .\n", encoding="utf-8")
+    file.write_text("a man sold the paper .\n\nthe man sold a paper .\n")
     monkeypatch.setattr(paraphrase_command, "DEFAULT_PARAPHRASER", str(folder / "ssru"))
     assert run("paraphrase", file, "--max-tokens", 4, "--quiet").out.startswith("line\tkept\t")
     free = run("paraphrase", file, "--canonical", "--max-tokens", 4, "--quiet").out
@@ -91,22 +85,20 @@ def test_without_templates_the_best_paraphrases_are_written(
         assert str(refused[1]) in run(*plain, *refused, status=2).err
 
 
-def test_an_attack_writes_reports_and_training_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
+def test_an_attack_writes_reports_and_training_rows(tmp_path, monkeypatch, run):
     examples, scpn_rows, own = (tmp_path / name for name in ("dev.tsv", "scpn.tsv", "own.tsv"))
-    examples.write_text("good\ta fine film\nbad\tdull\n", encoding="utf-8")
+    examples.write_text("good\ta fine film\nbad\tdull\n")
     rows = "line\tkept\tparaphrase\n1\tyes\ta lovely film\n1\tno\ta fine day\n2\tyes\tboring\n"
-    scpn_rows.write_text(rows, encoding="utf-8")
-    own.write_text("2\tnot fine\n", encoding="utf-8")
+    scpn_rows.write_text(rows)
+    own.write_text("2\tnot fine\n")
 
-    def load(*_: object, **__: object) -> object:
+    def load(*_, **__):
         return lambda texts, _: ["good" if "fine" in text else "bad" for text in texts]
 
     monkeypatch.setattr(any_classifier, "load_classifier", load)
     given, out = [f"--paraphrases={scpn_rows}", f"--paraphrases=mine={own}"], tmp_path / "attack"
     printed = run("attack", "english", examples, *given, "--output", out).out
-    report = json.loads((out / "attack.json").read_text(encoding="utf-8"))
+    report = json.loads((out / "attack.json").read_text())
     assert report["scpn"]["broken"] == 50
     assert report["mine"]["accuracy_under_attack"] == 50
     assert report["scpn"]["similarity"] > 0
@@ -119,8 +111,8 @@ def test_an_attack_writes_reports_and_training_rows(
     ("text", "line"),
     [("3\ta text\n", 1), ("\n1\ta text\n\n9\tanother\n", 4), ("9" * 5000 + "\ta text\n", 1)],
 )
-def test_a_wrong_line_number_is_refused(text: str, line: int, tmp_path: Path) -> None:
-    (tmp_path / "rows.tsv").write_text(text, encoding="utf-8")
+def test_a_wrong_line_number_is_refused(text, line, tmp_path):
+    (tmp_path / "rows.tsv").write_text(text)
     with pytest.raises(DataError, match=rf"rows.tsv:{line}\b"):
         adversarial.read_paraphrases(str(tmp_path / "rows.tsv"), 2)
 
@@ -128,13 +120,13 @@ def test_a_wrong_line_number_is_refused(text: str, line: int, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "text", ["good\ta\nbad\tb\tc\n", "good\ta\n\nbad\tb\n", "good\ta\nbad\t \n"]
 )
-def test_a_malformed_example_is_refused(text: str, tmp_path: Path) -> None:
-    (tmp_path / "rows.tsv").write_text(text, encoding="utf-8")
+def test_a_malformed_example_is_refused(text, tmp_path):
+    (tmp_path / "rows.tsv").write_text(text)
     with pytest.raises(DataError, match=r"rows.tsv:2\b"):
         adversarial.read_examples(str(tmp_path / "rows.tsv"))
 
 
-def test_an_equals_sign_in_a_path_is_not_a_name(tmp_path: Path) -> None:
+def test_an_equals_sign_in_a_path_is_not_a_name(tmp_path):
     path = tmp_path / "x=1" / "par.tsv"
     path.parent.mkdir()
     path.touch()
@@ -142,9 +134,9 @@ def test_an_equals_sign_in_a_path_is_not_a_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_classifier_trains_with_extra_examples(tmp_path: Path) -> None:
+def test_a_classifier_trains_with_extra_examples(tmp_path):
     data, further = write_supervised(tmp_path / "data"), tmp_path / "further.tsv"
-    further.write_text("negative\tan awful zzyzx\n", encoding="utf-8")
+    further.write_text("negative\tan awful zzyzx\n")
     options = ["--hidden_size", "4", "--epochs", "1", "--extra_examples", str(further)]
     options += ["--task.dataset.config", "binary"]
     recipe = load_recipe("towards-universal-2016/sentiment-averaging", options)
@@ -153,6 +145,6 @@ def test_a_classifier_trains_with_extra_examples(tmp_path: Path) -> None:
     assert set(classify(["an awful zzyzx"], None)) <= {"negative", "positive"}
     with pytest.raises(ModelError):
         any_classifier.load_classifier(str(tmp_path / "out"), labels=["good"])
-    further.write_text("awful\ta text\n", encoding="utf-8")
+    further.write_text("awful\ta text\n")
     with pytest.raises(DataError):
         train(recipe, tmp_path / "again", data_root=data, progress=False)

@@ -1,39 +1,28 @@
 """`paraphrastic significance` end to end."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
-from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
-from paraphrastic_hf.text.subword import SubwordTokenizer
-from tests.cli.conftest import Run
+from tests.evaluation.made_pairs import averaging
 from tests.evaluation.sts_files import PAIRS, write_sts
 
 
 @pytest.fixture
-def models(subword: SubwordTokenizer, tmp_path: Path) -> list[str]:
-    paths = []
-    for name, dim in (("one", 2), ("two", 64)):
-        config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=dim)
-        SentenceEncoder(AveragingModel(config), subword).save_pretrained(tmp_path / name)
-        paths.append(str(tmp_path / name))
-    return paths
+def models(subword, tmp_path):
+    paths = {str(tmp_path / name): size for name, size in (("one", 2), ("two", 64))}
+    for path, size in paths.items():
+        averaging(subword, size).save_pretrained(path)
+    return list(paths)
 
 
-def rows_of(printed: str, name: str) -> list[str]:
+def rows_of(printed, name):
     return [row for row in printed.splitlines() if row.startswith(f"| {name} |")]
 
 
-def test_two_models_are_compared_dataset_by_dataset(
-    models: list[str], tmp_path: Path, run: Run
-) -> None:
+def test_two_models_are_compared_dataset_by_dataset(models, tmp_path, run):
     data, output = write_sts(tmp_path / "eval"), tmp_path / "new" / "table.md"
     command = ["significance", *models, "--samples", "20", "--suite", "sts17"]
     printed = run(*command, "--data", data, "--output", output).out
-    assert printed == output.read_text(encoding="utf-8")
+    assert printed == output.read_text()
     assert printed.startswith("# one and two: sts17\n")
     assert len(rows_of(printed, "STS17")) == 7
     assert "20 samples, seed 1" in printed
@@ -47,9 +36,7 @@ def test_two_models_are_compared_dataset_by_dataset(
     assert "STS.input.FNWN.txt" in without
 
 
-def test_a_model_is_compared_with_a_smaller_copy_of_itself(
-    models: list[str], tmp_path: Path, run: Run
-) -> None:
+def test_a_model_is_compared_with_a_smaller_copy_of_itself(models, tmp_path, run):
     data = write_sts(tmp_path / "eval")
     options = ["--suite", "sts17", "--data", data, "--samples", "20"]
     smaller = ["--dimension", "2", "--precision", "int4"]
@@ -65,13 +52,11 @@ def test_a_model_is_compared_with_a_smaller_copy_of_itself(
         ([], ["accuracy@1", "accuracy@5", "MRR@10", "nDCG@10"]),
     ],
 )
-def test_two_models_are_compared_on_own_pairs(
-    values: list[str], measures: list[str], models: list[str], tmp_path: Path, run: Run
-) -> None:
-    rows = PAIRS.read_text(encoding="utf-8").splitlines()[: len(values) or 6]
+def test_two_models_are_compared_on_own_pairs(values, measures, models, tmp_path, run):
+    rows = PAIRS.read_text().splitlines()[: len(values) or 6]
     lines = [f"{row}\t{value}" for row, value in zip(rows, values, strict=False)] or rows
     path = tmp_path / "mine.tsv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join(lines) + "\n")
     printed = run("significance", *models, "--pairs", path, "--samples", "20").out
     table = [line for line in printed.splitlines() if "| mine.tsv |" in line]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]

@@ -1,46 +1,37 @@
 """`paraphrastic simile` and `paraphrastic compare` on files."""
 
-from __future__ import annotations
-
-import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.metrics.scorer import SimileScorer
-from paraphrastic_hf.text.subword import SubwordTokenizer
-from tests.cli.conftest import Printed, Run
+from paraphrastic_hf import SimileScorer
+from tests.evaluation.made_pairs import averaging
 from tests.texts import SENTENCES
 
 HYPOTHESES, OTHERS, REFERENCES = SENTENCES[:9], SENTENCES[9:18], SENTENCES[1:10]
 
 
 @pytest.fixture
-def folder(subword: SubwordTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(subword, tmp_path, monkeypatch):
     """A model and three files, in the working directory."""
-    torch.manual_seed(5)
-    model = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8))
-    SentenceEncoder(model, subword).save_pretrained(tmp_path / "model")
+    averaging(subword).save_pretrained(tmp_path / "model")
     for name, lines in (("hyp", HYPOTHESES), ("other", OTHERS), ("ref", REFERENCES)):
-        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def simile(run: Run, words: str, references: str = "ref.txt") -> Printed:
+def simile(run, words, references="ref.txt"):
     options = ["-r", *references.split(), "--samples", "100"]
     return run("simile", "-m", "model", "-s", *words.split(), *options)
 
 
-def found(folder: Path) -> list[dict[str, Any]]:
-    return list(json.loads((folder / "o.json").read_text(encoding="utf-8")))
+def found(folder):
+    return list(json.loads((folder / "o.json").read_text()))
 
 
-def test_a_table_has_a_line_per_system_and_the_signature(folder: Path, run: Run) -> None:
+def test_a_table_has_a_line_per_system_and_the_signature(folder, run):
     out, err = simile(run, "hyp.txt")
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
     head, line, *rest = out.splitlines()
@@ -55,9 +46,9 @@ def test_a_table_has_a_line_per_system_and_the_signature(folder: Path, run: Run)
     assert lines[2].split()[4] == "1.000"  # of the first against itself
 
 
-def test_segments_are_tab_separated(folder: Path, run: Run) -> None:
+def test_segments_are_tab_separated(folder, run):
     simile(run, "hyp.txt --segments --output segments.tsv")
-    text = (folder / "segments.tsv").read_text(encoding="utf-8")
+    text = (folder / "segments.tsv").read_text()
     assert simile(run, "hyp.txt --segments").out == text
     rows = [line.split("\t") for line in text.splitlines()]
     assert rows[0] == ["segment", "simile:hyp.txt", "sim:hyp.txt"]
@@ -66,7 +57,7 @@ def test_segments_are_tab_separated(folder: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("segments", ["", "--segments"])
-def test_json_holds_every_number(folder: Path, segments: str, run: Run) -> None:
+def test_json_holds_every_number(folder, segments, run):
     simile(run, f"hyp.txt other.txt --output o.json {segments}")
     first, second = found(folder)
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
@@ -90,32 +81,17 @@ def test_json_holds_every_number(folder: Path, segments: str, run: Run) -> None:
         ),
     ],
 )
-def test_every_option_and_file_reaches_the_scorer(
-    options: str, settings: dict[str, Any], folder: Path, run: Run
-) -> None:
+def test_every_option_and_file_reaches_the_scorer(options, settings, folder, run):
     simile(run, f"hyp.txt {options} --output o.json", "ref.txt other.txt")
     lists = [list(pair) for pair in zip(REFERENCES, OTHERS, strict=True)]
     scorer = SimileScorer(folder / "model", **settings)
     assert scorer.score(HYPOTHESES, lists).to_dict().items() <= found(folder)[0].items()
 
 
-def test_compression_and_crlf_do_not_change_scores(folder: Path, run: Run) -> None:
-    (folder / "h.gz").write_bytes(gzip.compress("\r\n".join(HYPOTHESES).encode("utf-8")))
-    rows = [simile(run, name).out.splitlines()[1].split()[1:] for name in ("hyp.txt", "h.gz")]
-    assert rows[0] == rows[1]
-
-
-def test_bad_segments_keep_their_place(folder: Path, run: Run) -> None:
-    (folder / "bad.txt").write_bytes(b"\n\xff\xfe\n\0\n" + b"a\n" * 6)
-    rows = simile(run, "bad.txt --segments").out.splitlines()
-    assert len(rows) == 10
-    assert "nan" not in "".join(rows)
-
-
-def test_compare_prints_or_writes_the_report(folder: Path, run: Run) -> None:
+def test_compare_prints_or_writes_the_report(folder, run):
     pytest.importorskip("sacrebleu")
     nbest = "".join(f"{i // 2} ||| {text} ||| x\n" for i, text in enumerate(SENTENCES[:18]))
-    (folder / "nbest.txt").write_text(nbest, encoding="utf-8")
+    (folder / "nbest.txt").write_text(nbest)
     command = ["compare", "-m", "model", "-s", "hyp.txt", "other.txt", "-r", "ref.txt"]
     command += ["--samples", "50", "--count", "2", "--nbest", "nbest.txt"]
     out, err = run(*command)
@@ -128,11 +104,11 @@ def test_compare_prints_or_writes_the_report(folder: Path, run: Run) -> None:
     assert all(Path(path).is_file() for path in written)
 
 
-def test_translations_are_scored_against_their_source(tmp_path: Path, run: Run) -> None:
+def test_translations_are_scored_against_their_source(tmp_path, run):
     pytest.importorskip("py3langid", reason="pip install 'paraphrastic-hf[identify]'")
     source, output = tmp_path / "src.de", tmp_path / "hyp.en"
-    source.write_text("Die Katze schläft auf dem Sofa.\nGuten Morgen, Frau Weber.\n", "utf-8")
-    output.write_text("The cat is sleeping on the sofa.\n\n", "utf-8")
+    source.write_text("Die Katze schläft auf dem Sofa.\nGuten Morgen, Frau Weber.\n")
+    output.write_text("The cat is sleeping on the sofa.\n\n")
     words = ["simile", "-s", str(output), "--source", str(source), "--samples", "100"]
     table = run(*words).out
     assert f"{output}: 1 empty (segments 2)" in table
@@ -141,14 +117,12 @@ def test_translations_are_scored_against_their_source(tmp_path: Path, run: Run) 
     assert head.split("\t")[3] == f"problem:{output}"
     assert [line.split("\t")[3] for line in lines] == ["", "empty"]
     run(*words, "--output", str(tmp_path / "o.json"))
-    (found,) = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
+    (found,) = json.loads((tmp_path / "o.json").read_text())
     assert [name for name, numbers in found["problems"].items() if numbers] == ["empty"]
     assert found["problems"]["empty"] == [2]
 
 
-def test_all_systems_are_scored_in_the_target_language_of_the_first(
-    tmp_path: Path, run: Run
-) -> None:
+def test_all_systems_are_scored_in_the_target_language_of_the_first(tmp_path, run):
     pytest.importorskip("py3langid", reason="pip install 'paraphrastic-hf[identify]'")
     texts = {
         "src.en": "The cat is sleeping on the sofa.",
@@ -156,15 +130,13 @@ def test_all_systems_are_scored_in_the_target_language_of_the_first(
         "hyp.fr": "Le chat dort sur le canapé du salon.",
     }
     for name, text in texts.items():
-        (tmp_path / name).write_text(f"{text}\n", "utf-8")
+        (tmp_path / name).write_text(f"{text}\n")
     source, *systems = (str(tmp_path / name) for name in texts)
     table = run("simile", "-s", *systems, "--source", source).out
     assert f"{systems[1]}: 1 wrong language (segments 1)" in table
 
 
 @pytest.mark.parametrize("option", ["--alpha 0.5", "-m english", "--lowercase"])
-def test_options_of_references_are_refused_with_a_source(
-    folder: Path, run: Run, option: str
-) -> None:
+def test_options_of_references_are_refused_with_a_source(folder, run, option):
     words = ["simile", "-s", "hyp.txt", "--source", "ref.txt", *option.split()]
     assert "--source" in run(*words, status=2).err

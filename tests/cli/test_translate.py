@@ -1,68 +1,57 @@
 """`paraphrastic translate` with any encoder-decoder."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
+from paraphrastic_hf import GeneratedText, Translator
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.shared.writing import print_written
-from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import GeneratedText
-from tests.cli.conftest import Run
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("marian")
     save_marian(folder)
     return str(folder)
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    (tmp_path / "in.txt").write_text(f"{SENTENCES[0]}\n\n{SENTENCES[1]}\n \n", encoding="utf-8")
+def source(tmp_path):
+    (tmp_path / "in.txt").write_text(f"{SENTENCES[0]}\n\n{SENTENCES[1]}\n \n")
     return tmp_path / "in.txt"
 
 
-def test_translations_are_in_the_order_of_the_lines(
-    model: str, source: Path, tmp_path: Path, run: Run
-) -> None:
+def test_translations_are_in_the_order_of_the_lines(model, source, tmp_path, run):
     output = tmp_path / "out.txt"
     run("translate", model, source, "--output", output, "--beams", "2", "--quiet")
-    written = output.read_text(encoding="utf-8").split("\n")
-    lines = source.read_text(encoding="utf-8").splitlines()
+    written = output.read_text().split("\n")
+    lines = source.read_text().splitlines()
     wanted = Translator.from_pretrained(model).translate(lines, beams=2, max_tokens=100)
     assert written == [*(each[0].text for each in wanted), ""]
     assert [bool(line) for line in written] == [True, False, True, False, False]
 
 
 @pytest.mark.parametrize("options", ["--beams 3", "--sample --top-p 1"])
-def test_n_best_lists_have_line_numbers_and_scores(
-    options: str, model: str, source: Path, run: Run
-) -> None:
+def test_n_best_lists_have_line_numbers_and_scores(options, model, source, run):
     common = ["--outputs", "3", "--max-tokens", "6", *options.split()]
     rows = [line.split("\t") for line in run("translate", model, source, *common).out.splitlines()]
     scores = {number: [float(row[1]) for row in rows if row[0] == number] for number in "13"}
     assert all(len(found) == 3 and max(found) < 0 for found in scores.values())
 
 
-def test_standard_input_is_translated_line_by_line(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_input_is_translated_line_by_line(model, monkeypatch):
     reader, writer = os.pipe()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(os.fdopen(reader, "rb")))
     written, printed = threading.Event(), []
 
     class Output(io.StringIO):
-        def flush(self) -> None:
+        def flush(self):
             printed.append(self.getvalue())
             written.set()
 
@@ -81,12 +70,12 @@ def test_standard_input_is_translated_line_by_line(
     sys.stdin.close()
 
 
-def test_a_bilingual_model_takes_no_languages(model: str, source: Path, run: Run) -> None:
+def test_a_bilingual_model_takes_no_languages(model, source, run):
     assert "'fr'" in run("translate", model, source, "--to", "fr", status=2).err
     run("translate", model, source, "--from", "en", status=2)
 
 
-def test_line_ends_in_the_output_become_spaces(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_ends_in_the_output_become_spaces(capsys):
     print_written(sys.stdout, 7, [[GeneratedText("a\nb\tc", -0.5), GeneratedText("d\u2028", -1)]])
     assert capsys.readouterr().out == "7\t-0.5000\ta b c\n7\t-1.0000\td\n"
 
@@ -95,9 +84,7 @@ def test_line_ends_in_the_output_become_spaces(capsys: pytest.CaptureFixture[str
     ("damage", "named"),
     [("weights", "encoder.layers.0.fc1.weight"), ("rows", "tokenizer"), ("end", "eos")],
 )
-def test_damaged_models_are_refused_at_loading(
-    damage: str, named: str, model: str, source: Path, tmp_path: Path, run: Run
-) -> None:
+def test_damaged_models_are_refused_at_loading(damage, named, model, source, tmp_path, run):
     translator = Translator.from_pretrained(model)
     if damage == "weights":
         translator.model.model.encoder.layers[0].fc1.weight.data[0, 0] = float("nan")

@@ -1,8 +1,6 @@
 """Python code in a model directory runs only with `trust_remote_code`. Text on standard input is
 never taken as the answer to a question of a library."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json
@@ -12,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import paraphrastic_hf
+from paraphrastic_hf import GenerationOptions
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.generation.any_translator import load_translator
-from paraphrastic_hf.generation.writing import GenerationOptions
 from tests.generation.seq2seq import save_marian
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
@@ -33,31 +31,31 @@ def generate(*args, **kwargs): pass
 """
 
 
-def change(path: Path, **values: object) -> None:
+def change(path, **values):
     content = json.loads(path.read_text()) if path.exists() else {}
     path.write_text(json.dumps({**content, **values}))
 
 
-def maps(code: str = "evil.") -> dict[str, object]:
+def maps(code="evil."):
     names = {"Config": "Config", "Tokenizer": "Tokenizer"}
     return {f"Auto{name}": code + names.get(name, "Model") for name in CLASSES}
 
 
-def make_unknown(folder: Path) -> None:
+def make_unknown(folder):
     change(folder / "config.json", model_type="evil", auto_map=maps())
 
 
-def make_tokenizer(folder: Path) -> None:
+def make_tokenizer(folder):
     tokenizer = [maps()["AutoTokenizer"], None]
     change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": tokenizer})
 
 
-def make_generate(folder: Path) -> None:
+def make_generate(folder):
     (folder / "custom_generate").mkdir()
     (folder / "custom_generate" / "generate.py").write_text((folder / "evil.py").read_text())
 
 
-def make_module(folder: Path) -> None:
+def make_module(folder):
     module = {"idx": 0, "name": "0", "path": "", "type": "evil.Module"}
     (folder / "modules.json").write_text(json.dumps([module]))
     (folder / "paraphrastic_tokenizer.json").unlink()
@@ -89,12 +87,12 @@ COMMANDS = {  # commands that load models: D is the directory, F a file, R a rec
 
 
 @pytest.fixture
-def ran(tmp_path: Path) -> Path:
+def ran(tmp_path):
     return tmp_path / "ran"
 
 
 @pytest.fixture(params=KINDS)
-def model(request: pytest.FixtureRequest, tmp_path: Path, ran: Path) -> Path:
+def model(request, tmp_path, ran):
     folder = tmp_path / "model"
     save_marian(folder)
     (folder / "evil.py").write_text(CODE.format(ran=str(ran)))
@@ -109,9 +107,7 @@ def model(request: pytest.FixtureRequest, tmp_path: Path, ran: Path) -> Path:
         for each in COMMANDS
     ],
 )
-def test_input_text_is_not_consent_to_run_code(
-    command: str, model: Path, ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_input_text_is_not_consent_to_run_code(command, model, ran, tmp_path, monkeypatch):
     (tmp_path / "lines.tsv").write_text("y\t1\n1\ty\n")
     (tmp_path / "recipe.yaml").write_text(RISK)
     given = {
@@ -132,16 +128,14 @@ data: {from: de, to: en, sources: [{path: lines.tsv, languages: [de, en]}]}
 
 
 @pytest.mark.parametrize("model", ["unknown"], indirect=True)
-def test_trusted_code_runs(
-    model: Path, ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trusted_code_runs(model, ran, tmp_path, monkeypatch):
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "c"))
     translate = load_translator(model, trust_remote_code=True)
     assert ran.exists()
     assert len(translate(["the cat"], GenerationOptions(beams=1, max_tokens=4))) == 1
 
 
-def loads_code(call: ast.Call, own: set[str]) -> bool:
+def loads_code(call, own):
     """Whether a call of transformers or sentence-transformers may load code."""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained":
         loader = ast.unparse(call.func.value)
@@ -149,8 +143,8 @@ def loads_code(call: ast.Call, own: set[str]) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id in LOADERS
 
 
-def test_every_loader_passes_trust_remote_code() -> None:
-    texts = {path: path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+def test_every_loader_passes_trust_remote_code():
+    texts = {path: path.read_text() for path in SOURCE.rglob("*.py")}
     own = {name for text in texts.values() for name in re.findall(r"^class (\w+)", text, re.M)}
     calls = [
         (path, node)

@@ -1,20 +1,17 @@
 """`paraphrastic tune`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
-from tests.cli.conftest import Run
 from tests.evaluation.sts_files import write_sts
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def command(tmp_path, monkeypatch):
     """Options of a quick search that writes into `out`."""
     monkeypatch.chdir(ROOT)
     write_sts(tmp_path / "data" / "eval")
@@ -22,32 +19,26 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [*common, "--development", "clean", "--output", str(tmp_path / "out")]
 
 
-def test_a_search_prints_trials_and_writes_the_best_recipe(
-    command: list[str], tmp_path: Path, run: Run
-) -> None:
+def test_a_search_prints_trials_and_writes_the_best_recipe(command, tmp_path, run):
     out = tmp_path / "out"
     shown = run("tune", "recipes/demo/demo.yaml", "--grid", "margin=0.3,0.5", *command).out
     assert "| training.margin |" in shown
     assert str(out / "best.yaml") in shown.splitlines()[-1]
     assert all((out / name).is_file() for name in ("trials.md", "trials.jsonl", "trials.png"))
-    card = (out / "best" / "README.md").read_text(encoding="utf-8")
+    card = (out / "best" / "README.md").read_text()
     assert "\n# best\n" in card  # not the name of the trial
     again = ["--data", tmp_path / "data", "--quiet", "--output", tmp_path / "again"]
     run("train", out / "best.yaml", *again)
 
 
-def test_a_failed_search_still_writes_its_table(
-    command: list[str], tmp_path: Path, run: Run
-) -> None:
+def test_a_failed_search_still_writes_its_table(command, tmp_path, run):
     run("tune", "recipes/demo/demo.yaml", "--grid", "learning_rate=1e30", *command, status=2)
-    assert "nan" in (tmp_path / "out" / "trials.md").read_text(encoding="utf-8")
+    assert "nan" in (tmp_path / "out" / "trials.md").read_text()
     assert (tmp_path / "out" / "trials.png").is_file()
 
 
 @pytest.mark.slow
-def test_a_search_may_start_from_a_trained_model(
-    command: list[str], tmp_path: Path, run: Run
-) -> None:
+def test_a_search_may_start_from_a_trained_model(command, tmp_path, run):
     start = ["--start", "english", "--sources", "recipes/demo/pairs.tsv", "--mega_batch", "1"]
     run("tune", "own", *start, "--batch_size", "16", "--grid", "learning_rate=1e-3", *command)
     best = SentenceEncoder.from_pretrained(tmp_path / "out" / "best")

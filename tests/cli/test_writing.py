@@ -1,27 +1,20 @@
 """`translate`, `reconstruct` and `transfer` with a generative model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from paraphrastic_hf import GenerationOptions, LatentGenerator, Translator, load_recipe, train
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation import latent
-from paraphrastic_hf.generation.latent import LatentGenerator
-from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import GenerationOptions
-from paraphrastic_hf.training.engine.run import train
-from paraphrastic_hf.training.kinds import load_recipe
-from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+def model(tmp_path_factory):
     """A briefly trained model, whose output is not empty."""
     folder = tmp_path_factory.mktemp("writing")
     source = ROOT / "recipes" / "default" / "en-fr.tsv"
@@ -32,38 +25,36 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def lines(tmp_path: Path) -> Path:
+def lines(tmp_path):
     text = "the cat sleeps on the wall\n\nzzz qqq\nmy sister\n"
-    (tmp_path / "lines.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "lines.txt").write_text(text)
     return tmp_path / "lines.txt"
 
 
-def written(text: str) -> list[bool]:
+def written(text):
     return [bool(line) for line in text.split("\n")[:-1]]
 
 
-def test_every_line_has_an_output_line(
-    model: str, lines: Path, tmp_path: Path, run: Run, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_every_line_has_an_output_line(model, lines, tmp_path, run, caplog):
     output, short = tmp_path / "out.txt", ["--max-tokens", "9"]
     printed = run("translate", model, lines, "--to", "fr", *short).out
     assert written(printed) == [True, False, False, True]
     assert "line 3" in caplog.text
     run("reconstruct", model, lines, "--language", "en", "--output", output, *short)
-    assert output.read_text(encoding="utf-8").count("\n") == 4
+    assert output.read_text().count("\n") == 4
 
 
-def test_a_shorter_style_file_is_refused(model: str, lines: Path, tmp_path: Path, run: Run) -> None:
+def test_a_shorter_style_file_is_refused(model, lines, tmp_path, run):
     style = tmp_path / "style.txt"
     files = ["--source", lines, "--style", style, "--language", "en", "--max-tokens", "6"]
-    style.write_text("my sister bought a red car\n", encoding="utf-8")
+    style.write_text("my sister bought a red car\n")
     assert f"{style} " in run("transfer", model, *files, status=2).err
-    style.write_text("my sister bought a red car\n" * 4, encoding="utf-8")
+    style.write_text("my sister bought a red car\n" * 4)
     out = run("transfer", model, *files, "--sample", "--seed", "3").out
     assert out.count("\n") == 4
 
 
-def test_an_empty_file_is_reported(model: str, tmp_path: Path, run: Run) -> None:
+def test_an_empty_file_is_reported(model, tmp_path, run):
     empty = tmp_path / "empty.txt"
     empty.touch()
     assert "empty.txt" in run("translate", model, empty, "--to", "fr").err
@@ -71,7 +62,7 @@ def test_an_empty_file_is_reported(model: str, tmp_path: Path, run: Run) -> None
     assert "empty.txt" in run("transfer", model, *files).err
 
 
-def test_strange_lines_keep_their_place(model: str, tmp_path: Path, run: Run) -> None:
+def test_strange_lines_keep_their_place(model, tmp_path, run):
     """A surrogate in UTF-8, NUL, unknown characters, 10,000 words, a megabyte of one word."""
     lines = tmp_path / "lines.txt"
     strange = [b"the cat \xed\xa0\x80 sleeps", b"the\0cat", "\u4e16\u754c".encode()]
@@ -84,9 +75,7 @@ def test_strange_lines_keep_their_place(model: str, tmp_path: Path, run: Run) ->
     assert written(run("transfer", model, *files, "--max-tokens", "4").out) == written(out)
 
 
-def test_long_texts_are_cut(
-    model: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_long_texts_are_cut(model, monkeypatch, caplog):
     monkeypatch.setattr(latent, "MOST_READ", 3)
     generator = LatentGenerator.from_pretrained(model)
     ids = generator.tokenizer.encode_batch(["the cat sleeps in the house", "the"])
@@ -99,7 +88,7 @@ def test_long_texts_are_cut(
     "writing",
     [GenerationOptions(beams=1), GenerationOptions(sample=True, outputs=2), GenerationOptions()],
 )
-def test_nats_are_the_mean_log_probability(model: str, writing: GenerationOptions) -> None:
+def test_nats_are_the_mean_log_probability(model, writing):
     generator = LatentGenerator.from_pretrained(model)
     source = torch.from_numpy(generator.tokenizer.encode_batch(["the cat sleeps"]).ids).long()[None]
     for each in generator.translate(["the cat sleeps"], to="fr", writing=writing)[0]:
@@ -113,6 +102,6 @@ def test_nats_are_the_mean_log_probability(model: str, writing: GenerationOption
         assert each.nats == pytest.approx(of_each.mean().item(), abs=1e-5)
 
 
-def test_translator_refuses_a_generative_model(model: str) -> None:
+def test_translator_refuses_a_generative_model(model):
     with pytest.raises(ModelError):
         Translator.from_pretrained(model)

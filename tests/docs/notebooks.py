@@ -17,20 +17,20 @@ from typing import Any
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 
 
-def read(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+def read(path):
+    return dict(json.loads(path.read_text()))
 
 
-def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+def code_cells(notebook):
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def printed(cell: dict[str, Any]) -> str:
+def printed(cell):
     """Return the stored output of a cell."""
     return "".join(line for output in cell["outputs"] for line in output["text"])
 
 
-def run(notebook: dict[str, Any], name: str) -> list[str]:
+def run(notebook, name):
     """Run the code cells in order, and return the output of each."""
     names: dict[str, Any] = {"__name__": "__main__"}
     found = []
@@ -42,7 +42,7 @@ def run(notebook: dict[str, Any], name: str) -> list[str]:
     return found
 
 
-def main() -> None:
+def main():
     for path in NOTEBOOKS:
         notebook = read(path)
         with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +55,7 @@ def main() -> None:
             cell["outputs"] = (
                 [{"name": "stdout", "output_type": "stream", "text": lines}] if text else []
             )
-        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
         print(f"ran {path.name}", file=sys.stderr)
 
 

@@ -1,15 +1,12 @@
-from __future__ import annotations
-
 import argparse
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from paraphrastic_hf import load_recipe
 from paraphrastic_hf.cli.main import COMMANDS, build_parser
-from paraphrastic_hf.training.kinds import load_recipe
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "recipes", "hub_cards", "src")
@@ -17,7 +14,7 @@ PAGES = [*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).
 PLACEHOLDERS = ("$", "...", "more.yaml", "mgt.yaml", "student.yaml", "tuned/best.yaml")
 
 
-def printed(text: str) -> Iterator[list[str]]:
+def printed(text):
     """Yield the words of each complete `paraphrastic` command in a text, up to a pipe or
     redirection."""
     for line in re.sub(r"\\\n\s*", "", text).splitlines():
@@ -28,14 +25,14 @@ def printed(text: str) -> Iterator[list[str]]:
                 yield shlex.split(part, comments=True)[1:]
 
 
-def blocks_of(page: Path) -> str:
+def blocks_of(page):
     """Return the code of a page: lines in fences, or indented by four."""
-    text = page.read_text(encoding="utf-8")
+    text = page.read_text()
     fenced = re.findall(r"^```(?:sh|bash)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return "\n".join([*fenced, *re.findall(r"^    .*", text, re.MULTILINE)])
 
 
-def check(words: list[str]) -> None:
+def check(words):
     """Parse a command, and load the recipe that it trains."""
     parser = build_parser([words[0]])
     try:
@@ -50,7 +47,7 @@ def check(words: list[str]) -> None:
         load_recipe(known.recipe, rest)
 
 
-def helps(parser: argparse.ArgumentParser) -> Iterator[str]:
+def helps(parser):
     """Yield the help of a command and of its subcommands."""
     yield parser.format_help()
     for action in parser._actions:
@@ -60,14 +57,14 @@ def helps(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_of_a_page_are_valid(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_a_page_are_valid(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     for words in printed(blocks_of(page)):
         check(words)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_commands_of_a_help_text_are_valid(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_a_help_text_are_valid(command, monkeypatch):
     monkeypatch.chdir(ROOT)
     for text in helps(build_parser([command])):
         for words in printed(text):

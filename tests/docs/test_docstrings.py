@@ -1,12 +1,9 @@
 """Public names document their arguments, shapes of arrays and errors, and long calls have an
 example. Names in `layers` and `losses` state the shape of their result."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,13 +26,13 @@ SHAPE = re.compile(r"\((?!thesis)[\w .*+/-]*,[\w .,*+/-]*\)|[Ss]calar|any shape|
 Definition = ast.FunctionDef | ast.ClassDef
 
 
-def functions(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+def functions(node):
     return {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
 
 
-def public(path: Path) -> Iterator[tuple[str, Definition, ast.ClassDef | None]]:
+def public(path):
     """Yield the public names of a module with their definitions, and for methods the class."""
-    body = ast.parse(path.read_text("utf-8")).body
+    body = ast.parse(path.read_text()).body
     nodes = [node for node in body if isinstance(node, Definition)]
     classes = {node.name: functions(node) for node in nodes if isinstance(node, ast.ClassDef)}
     for node in nodes:
@@ -54,7 +51,7 @@ def public(path: Path) -> Iterator[tuple[str, Definition, ast.ClassDef | None]]:
                 yield f"{node.name}.{name}", method, node
 
 
-def parameters(node: Definition) -> dict[str, str]:
+def parameters(node):
     """Return the parameters of a call, or the fields of a record, with their annotations."""
     if isinstance(node, ast.ClassDef) and "__init__" in functions(node):
         return parameters(functions(node)["__init__"])
@@ -67,13 +64,13 @@ def parameters(node: Definition) -> dict[str, str]:
     return {name: ast.unparse(kind) for name, kind in found.items() if name[0] != "_"}
 
 
-def entries(section: str) -> dict[str, str]:
+def entries(section):
     """Return the text about each name in a section."""
     parts = re.split(r"^    (\*{0,2}\w+): ", section, flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def faults(node: Definition, owner: ast.ClassDef | None = None) -> Iterator[tuple[str, str]]:
+def faults(node, owner=None):
     """Yield everything that a docstring lacks, as section and item."""
     docstring = ast.get_docstring(node) or ""
     if not docstring:
@@ -111,8 +108,6 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("node", "owner", "is_short"), NAMES)
-def test_docstrings_of_public_names_are_complete(
-    node: Definition, owner: ast.ClassDef | None, is_short: bool
-) -> None:
+def test_docstrings_of_public_names_are_complete(node, owner, is_short):
     found = list(faults(node, owner))
     assert not [fault for fault in found if not is_short or fault[0] in SHORT]

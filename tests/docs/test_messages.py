@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import paraphrastic_hf
@@ -10,20 +7,20 @@ from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 SOURCE = Path(paraphrastic_hf.__file__).parent
 
 
-def names(kind: type[Exception]) -> Iterator[str]:
+def names(kind):
     yield kind.__name__
     for each in kind.__subclasses__():
         yield from names(each)
 
 
-def raised(path: Path) -> Iterator[ast.Call | ast.Name]:
+def raised(path):
     """Yield the exceptions that a file raises, as calls or bare classes."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call | ast.Name):
             yield node.exc
 
 
-def test_every_error_has_a_message() -> None:
+def test_every_error_has_a_message():
     own, seen = {*names(ParaphrasticError), Interrupted.__name__}, set()
     for path in SOURCE.rglob("*.py"):
         for error in raised(path):

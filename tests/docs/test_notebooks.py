@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from tests.docs.notebooks import NOTEBOOKS, code_cells, printed, read, run
@@ -9,9 +5,7 @@ from tests.docs.notebooks import NOTEBOOKS, code_cells, printed, read, run
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_reproduces_its_outputs(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_reproduces_its_outputs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     notebook = read(path)
     outputs = run(notebook, path.name)

@@ -34,7 +34,7 @@ ORDER = (  # guides that use outputs of others come later
     *("clean", "convert", "publish", "space", "browser", "paraphrase"),
 )
 PAGES = {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    path.relative_to(ROOT).as_posix(): path.read_text()
     for path in (ROOT / "README.md", *(GUIDES / f"{name}.md" for name in ORDER))
 }
 NOT_RUN = {  # start of a line -> why it does not run here
@@ -83,7 +83,7 @@ class Block:
     text: str
 
 
-def blocks(markdown: str) -> list[Block]:
+def blocks(markdown):
     """Return the fenced blocks, and the indented ones, which are shell."""
     found, lines, number = [], markdown.splitlines(), 0
     while number < len(lines):
@@ -102,23 +102,23 @@ def blocks(markdown: str) -> list[Block]:
     return found
 
 
-def commands(text: str) -> list[str]:
+def commands(text):
     """Return the commands of a shell block, with joined lines and without comments."""
     joined = re.sub(r"\\\n\s*", "", text)
     bare = (re.sub(r"(^|\s)#.*", "", line).strip() for line in joined.splitlines())
     return [line for line in bare if line]
 
 
-def is_run(command: str) -> bool:
+def is_run(command):
     return not command.startswith(tuple(NOT_RUN))
 
 
-def expanded(word: str) -> list[str]:
+def expanded(word):
     """Expand the stars in a word of a command, as a shell does."""
     return sorted(map(str, Path().glob(word))) if "*" in word else [word]
 
 
-def run(command: str) -> None:
+def run(command):
     """Run a command of this package, with smaller settings."""
     program, *words = shlex.split(command)
     assert program == "paraphrastic", f"{command!r} neither runs here nor is in NOT_RUN"
@@ -129,7 +129,7 @@ def run(command: str) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A working folder with the files that the pages expect."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
@@ -138,7 +138,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pairs = demo_pairs()
     firsts, seconds = ("".join(f"{pair[side]}\n" for pair in pairs) for side in (0, 1))
     both = "".join(f"{a}\t{b}\n" for a, b in pairs)
-    bitext = (ROOT / "recipes/default/en-fr.tsv").read_text(encoding="utf-8").splitlines()
+    bitext = (ROOT / "recipes/default/en-fr.tsv").read_text().splitlines()
     english, french = ("".join(line.split("\t")[side] + "\n" for line in bitext) for side in (0, 1))
     put(
         tmp_path,
@@ -157,11 +157,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def paranmt(pairs: list[tuple[str, str]]) -> str:
+def paranmt(pairs):
     return "".join(f"{a}\t{b}\t0.{number % 9 + 1}\n" for number, (a, b) in enumerate(pairs))
 
 
-def write_data(root: Path, both: str) -> None:
+def write_data(root, both):
     """Write the data folder: training corpora, and official evaluation files in `eval`."""
     put(root, {f"train/{name}.tsv.xz": both for name in LANGUAGE_MODEL_SOURCES})
     words = sorted(set(re.findall(r"[a-z]+", both.lower())))
@@ -175,11 +175,11 @@ def write_data(root: Path, both: str) -> None:
     write_supervised(root)
 
 
-def write_released(folder: Path) -> None:
+def write_released(folder):
     """Write word vectors and checkpoints in the formats of the papers' releases."""
     rng = np.random.default_rng(0)
     vectors = (f"{word} {' '.join(map(str, rng.normal(size=4).round(3)))}\n" for word in WORDS)
-    (folder / "paragram-phrase-XXL.txt").write_text("".join(vectors), encoding="utf-8")
+    (folder / "paragram-phrase-XXL.txt").write_text("".join(vectors))
     trigrams = [" th", "the", "he ", " ca", "cat", UNKNOWN]
     tables = random_arrays(rng, (len(trigrams), 4), (len(WORDS), 4))
     rows = tuple({name: row for row, name in enumerate(names)} for names in (trigrams, WORDS))
@@ -206,7 +206,7 @@ def write_released(folder: Path) -> None:
     torch.save(saved, folder / "model.para.lc.100.pt")
 
 
-def run_page(page: str) -> None:
+def run_page(page):
     """Run the blocks of a page in order."""
     for block in blocks(PAGES[page]):
         place = f"{page}, line {block.line}"
@@ -222,23 +222,23 @@ def run_page(page: str) -> None:
             raise
 
 
-def test_the_readme_runs(folder: Path) -> None:
+def test_the_readme_runs(folder):
     run_page("README.md")
     assert (folder / "runs" / "mine").is_dir()
 
 
 @pytest.mark.slow
-def test_the_readme_and_the_guides_run(folder: Path) -> None:
+def test_the_readme_and_the_guides_run(folder):
     for page in PAGES:
         run_page(page)
 
 
-def test_every_guide_is_run() -> None:
+def test_every_guide_is_run():
     elsewhere = {"integrations", "cluster", "serve"}  # tests/integrations/
     assert {path.stem for path in GUIDES.glob("*.md")} == set(ORDER) | elsewhere
 
 
-def test_the_cosines_in_the_guide_are_current() -> None:
+def test_the_cosines_in_the_guide_are_current():
     """After retraining the packaged model, update the table with its cosines."""
     row = re.compile(r"^\| [^|]*\| (-?\d\.\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
     written, first, second = zip(*row.findall(PAGES["docs/guides/use.md"]), strict=True)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import os
@@ -7,8 +5,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -34,7 +30,7 @@ validation:
 
 
 @pytest.fixture(scope="module")
-def hooks() -> ModuleType:
+def hooks():
     spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs/site/hooks.py")
     assert spec is not None
     assert spec.loader is not None
@@ -43,7 +39,7 @@ def hooks() -> ModuleType:
     return module
 
 
-def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:
+def build(root, out):
     """Build the site as `make docs` does."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
@@ -51,19 +47,19 @@ def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
     done = build(ROOT, out)
     assert done.returncode == 0, done.stdout + done.stderr
     return out
 
 
-def page(site: Path, name: str) -> str:
-    return (site / name).read_text(encoding="utf-8")
+def page(site, name):
+    return (site / name).read_text()
 
 
 @pytest.mark.slow
-def test_the_site_has_every_public_name_command_and_page(site: Path, hooks: Any) -> None:
+def test_the_site_has_every_public_name_command_and_page(site, hooks):
     for name, module in paraphrastic_hf._PUBLIC.items():
         folder = module.split(".")[1]
         html = page(site, f"reference/{folder if folder in hooks.WHOLE else name}.html")
@@ -81,40 +77,40 @@ def test_the_site_has_every_public_name_command_and_page(site: Path, hooks: Any)
 
 
 @pytest.mark.slow
-def test_the_site_loads_no_external_files(site: Path) -> None:
+def test_the_site_loads_no_external_files(site):
     for path in site.rglob("*.html"):
-        assert FETCHED.findall(path.read_text(encoding="utf-8")) == [], path
+        assert FETCHED.findall(path.read_text()) == [], path
     for path in site.rglob("*.css"):
-        assert not re.findall(r"url\(['\"]?https?:", path.read_text(encoding="utf-8")), path
+        assert not re.findall(r"url\(['\"]?https?:", path.read_text()), path
 
 
-def small(folder: Path, readme: str) -> subprocess.CompletedProcess[str]:
-    (folder / "mkdocs.yml").write_text(SMALL.format(root=ROOT), encoding="utf-8")
-    (folder / "README.md").write_text(readme, encoding="utf-8")
+def small(folder, readme):
+    (folder / "mkdocs.yml").write_text(SMALL.format(root=ROOT))
+    (folder / "README.md").write_text(readme)
     (folder / "docs").mkdir()
-    (folder / "docs" / "a.md").write_text("# A\n\n## A part\n\n[home](../README.md)\n", "utf-8")
+    (folder / "docs" / "a.md").write_text("# A\n\n## A part\n\n[home](../README.md)\n")
     (folder / "data").mkdir()
-    (folder / "data" / "rows.tsv").write_text("1\t2\n", encoding="utf-8")
+    (folder / "data" / "rows.tsv").write_text("1\t2\n")
     return build(folder, folder / "out")
 
 
-def test_links_to_pages_files_and_folders_work(tmp_path: Path) -> None:
+def test_links_to_pages_files_and_folders_work(tmp_path):
     links = "[a](docs/a.md) [part](docs/a.md#a-part) [rows](data/rows.tsv) [all](data) `[x](y.md)`"
     done = small(tmp_path, f"# Home\n\n{links}\n")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out" / "data" / "rows.tsv").read_text("utf-8") == "1\t2\n"
-    assert "rows.tsv" in (tmp_path / "out" / "data" / "index.html").read_text("utf-8")
+    assert (tmp_path / "out" / "data" / "rows.tsv").read_text() == "1\t2\n"
+    assert "rows.tsv" in (tmp_path / "out" / "data" / "index.html").read_text()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("link", ["docs/b.md", "docs/a.md#no-part", "data/none.tsv", "nowhere"])
-def test_a_broken_link_fails_the_build(tmp_path: Path, link: str) -> None:
+def test_a_broken_link_fails_the_build(tmp_path, link):
     done = small(tmp_path, f"# Home\n\n[broken]({link})\n")
     assert done.returncode == 1
     assert link.partition("#")[2] or link in done.stderr
 
 
-def test_pages_are_sorted_into_the_longest_matching_folder(hooks: Any) -> None:
+def test_pages_are_sorted_into_the_longest_matching_folder(hooks):
     sections = [{"More": "docs/"}, {"Guides": ["docs/guides/", "docs/data.md"]}, {"X": "x/"}]
     nav = ["README.md", *sections]
     known = ["README.md", "docs/a.md", "docs/data.md", "docs/guides/use.md"]
@@ -122,7 +118,7 @@ def test_pages_are_sorted_into_the_longest_matching_folder(hooks: Any) -> None:
     assert hooks.expanded(nav, known) == ["README.md", {"More": more}, {"Guides": guides}]
 
 
-def test_a_notebook_becomes_a_page_with_its_outputs(hooks: Any) -> None:
+def test_a_notebook_becomes_a_page_with_its_outputs(hooks):
     cells = [
         {"cell_type": "markdown", "source": ["# Title\n", "text"]},
         {"cell_type": "code", "source": ["print(1)"], "outputs": [{"text": ["1\n"]}]},
@@ -131,5 +127,5 @@ def test_a_notebook_becomes_a_page_with_its_outputs(hooks: Any) -> None:
     assert "# Title\ntext\n\n```python\nprint(1)\n```\n\n```text\n1\n```" in drawn
 
 
-def test_docstring_examples_of_the_hooks_run(hooks: Any) -> None:
+def test_docstring_examples_of_the_hooks_run(hooks):
     assert doctest.testmod(hooks).failed == 0

@@ -18,8 +18,8 @@ from tests.bert import save_bert
 from tests.robustness.subjects import SUBJECTS
 
 FAMILIES = (
-    *("model of words", "recurrent model", "mixture", "predictor", "classifier", "tagger"),
-    *("parser", "language model", "BGT", "MGT", "Marian", "gated convolution", "SCPN"),
+    *("word", "recurrent", "mixture", "relatedness", "entailment", "tagging", "parsing"),
+    *("language_model", "bgt", "mgt", "marian", "gated_conv", "scpn"),
 )
 LAYERS = ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_layers", "layers")
 SECONDS = 20  # on a busy machine; a model of a million layers takes minutes
@@ -74,7 +74,7 @@ def test_overflowing_vectors_are_refused(normalize):
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["predictor", "classifier", "language model"])
+@pytest.mark.parametrize("name", ["relatedness", "entailment", "language_model"])
 def test_overflowing_predictions_are_refused(name, tmp_path):
     SUBJECTS[name].make(tmp_path)
     weights = load_file(tmp_path / "model.safetensors")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -9,7 +7,7 @@ from tests.evaluation.sts_files import write_lines, write_sts
 
 
 @pytest.fixture(scope="session")
-def official() -> Path:
+def official():
     """The `eval` folder of the official files."""
     if "PARAPHRASTIC_DATA" not in os.environ:
         pytest.skip("PARAPHRASTIC_DATA is not set")
@@ -17,13 +15,13 @@ def official() -> Path:
 
 
 @pytest.fixture
-def sts_folder(tmp_path: Path) -> Path:
+def sts_folder(tmp_path):
     """An `eval` folder with tiny STS files."""
     return write_sts(tmp_path / "data" / "eval")
 
 
 @pytest.fixture
-def retrieval_folder(tmp_path: Path) -> Path:
+def retrieval_folder(tmp_path):
     """Two languages of Tatoeba, and BUCC where translations are reversed words."""
     words = ["apple bread", "chair door", "eagle fox", "green hat", "iron jug", "kite lamp"]
     for language in ("spa", "deu"):

@@ -1,7 +1,5 @@
 """Tiny STS files in the official layout, made from the demo pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from paraphrastic_hf.corpora.readers.sts_files import STS17_TRACKS, STS_DATASETS
@@ -9,10 +7,10 @@ from paraphrastic_hf.corpora.readers.sts_files import STS17_TRACKS, STS_DATASETS
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 
 
-def write_sts(folder: Path) -> Path:
+def write_sts(folder):
     """Write every file of the suites `sts` and `development`: 6 paraphrases (5) and 6 other
     pairs (0)."""
-    rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    rows = [line.split("\t") for line in PAIRS.read_text().splitlines()]
     lines = [f"{a}\t{b}" for a, b in rows[:6]] + [
         f"{rows[i][0]}\t{rows[i + 9][1]}" for i in range(6)
     ]
@@ -41,6 +39,6 @@ def write_sts(folder: Path) -> Path:
     return folder
 
 
-def write_lines(path: Path, lines: list) -> None:
+def write_lines(path, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    path.write_text("".join(f"{line}\n" for line in lines))

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import pytest
 import transformers
@@ -10,6 +7,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
+from paraphrastic_hf import GeneratedText
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.adversarial import (
     Example,
@@ -26,7 +24,6 @@ from paraphrastic_hf.evaluation.syntax_control import (
     rouge,
     template_match,
 )
-from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.predictors.any_classifier import load_classifier
 from paraphrastic_hf.syntax.parse_tree import read_tree
 from tests.bert import WORDS
@@ -39,12 +36,12 @@ PARAPHRASES = [
 ]
 
 
-def says(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
+def says(texts, second):
     assert second is None
     return ["good" if "fine" in text else "bad" for text in texts]
 
 
-def test_an_example_is_broken_by_one_wrongly_labeled_paraphrase() -> None:
+def test_an_example_is_broken_by_one_wrongly_labeled_paraphrase():
     """Examples 1 and 2 are correct and broken, by "a lovely film" and "not fine". 3 is wrong
     anyway."""
     found = attack(EXAMPLES, says, PARAPHRASES)
@@ -60,7 +57,7 @@ def test_an_example_is_broken_by_one_wrongly_labeled_paraphrase() -> None:
     assert training_rows(found)[-1] == ["bad", "a mess"]
 
 
-def test_the_attack_table_has_no_empty_column_and_no_nan() -> None:
+def test_the_attack_table_has_no_empty_column_and_no_nan():
     tame = report_attack(attack(EXAMPLES[:1], says, [["a film that is fine"]]))
     broken = report_attack(attack(EXAMPLES, says, PARAPHRASES))
     header, _, first, second, *notes = attack_markdown({"tame": tame, "bt": broken}).splitlines()
@@ -71,8 +68,8 @@ def test_the_attack_table_has_no_empty_column_and_no_nan() -> None:
 
 @pytest.mark.parametrize(("kind", "pad"), [("Bert", 0), ("Roberta", 1)])
 def test_a_tokenizer_without_limit_truncates_at_the_models_limit_with_a_warning(
-    kind: str, pad: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+    kind, pad, tmp_path, caplog
+):
     """RoBERTa's positions start after the padding id, so it reads fewer tokens."""
     make_config = getattr(transformers, f"{kind}Config")
     config = make_config(
@@ -103,10 +100,10 @@ def test_a_tokenizer_without_limit_truncates_at_the_models_limit_with_a_warning(
     assert len(caplog.records) == 2
 
 
-def test_the_second_sentence_of_a_pair_is_unchanged() -> None:
+def test_the_second_sentence_of_a_pair_is_unchanged():
     asked: list[tuple[str, str]] = []
 
-    def entails(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
+    def entails(texts, second):
         assert second is not None
         asked.extend(zip(texts, second, strict=True))
         return ["yes"] * len(texts)
@@ -118,10 +115,8 @@ def test_the_second_sentence_of_a_pair_is_unchanged() -> None:
         attack([], says, [])
 
 
-def test_back_translation_gives_paraphrases() -> None:
-    def reverse(
-        lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
-    ) -> list[list[GeneratedText]]:
+def test_back_translation_gives_paraphrases():
+    def reverse(lines, writing, *, scores=True):
         assert writing.max_tokens == 200
         counts = range(writing.outputs)
         return [[GeneratedText(f"{line[::-1]}{n}", float("nan")) for n in counts] for line in lines]
@@ -129,7 +124,7 @@ def test_back_translation_gives_paraphrases() -> None:
     assert back_translate(["ab"], reverse, reverse, outputs=2, beams=2) == [["0ab0", "0ab1"]]
 
 
-def test_an_unparsed_output_is_no_template_match() -> None:
+def test_an_unparsed_output_is_no_template_match():
     wanted = [read_tree("(S (NP (DT)) (VP))")] * 3
     trees = [read_tree("(ROOT (S (NP (PRP)) (VP (VB))))"), read_tree("(S (VP) (NP))"), None]
     assert template_match(trees, wanted) == pytest.approx(100 / 3)
@@ -137,7 +132,7 @@ def test_an_unparsed_output_is_no_template_match() -> None:
     assert np.isnan(mean_tree_distance([None], wanted[:1]))
 
 
-def test_rouge_by_hand() -> None:
+def test_rouge_by_hand():
     """the cat sat / the cat sat down: 3 of 3 and 4 words, 2 of 2 and 3 bigrams."""
     assert rouge("The cat sat", "the cat sat down", 1) == pytest.approx(6 / 7)
     assert rouge("the cat sat", "the cat sat down", 2) == pytest.approx(4 / 5)
@@ -145,7 +140,7 @@ def test_rouge_by_hand() -> None:
     assert rouge("", "a", 1) == 0
 
 
-def test_figures_of_paraphrases() -> None:
+def test_figures_of_paraphrases():
     texts = ["the cat sat on the mat today", "a dog ran"]
     same = measure_paraphrases(texts, texts, texts)
     assert same["BLEU"] == pytest.approx(100)

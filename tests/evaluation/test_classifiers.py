@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -23,11 +21,11 @@ RANDOM = np.random.default_rng(5)
 
 
 @pytest.fixture(autouse=True)
-def reset_the_generator() -> None:
+def reset_the_generator():
     RANDOM.bit_generator.state = np.random.default_rng(5).bit_generator.state
 
 
-def made(rows: int, dim: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+def made(rows, dim, classes):
     """Return noisy classes, and features with different scales and a nonzero mean."""
     features = RANDOM.normal(size=(rows, dim)) * np.geomspace(2, 0.05, dim) + 0.3
     directions = RANDOM.normal(size=(dim, classes))
@@ -35,9 +33,7 @@ def made(rows: int, dim: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
     return features.astype(np.float32), labels
 
 
-def objective(
-    features: np.ndarray, labels: np.ndarray, weights: np.ndarray, bias: np.ndarray, strength: float
-) -> float:
+def objective(features, labels, weights, bias, strength):
     """Return C times the sum of losses plus half the squared (classes, dim) weights."""
     scores = features.astype(np.float64) @ weights.T + bias
     if scores.shape[1] == 1:
@@ -48,7 +44,7 @@ def objective(
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_every_regression_equals_scikit_learns(classes: int) -> None:
+def test_every_regression_equals_scikit_learns(classes):
     features, labels = made(600, 20, classes)
     regressions = [
         Regression(RANDOM.random(600) < 0.8, strength) for strength in GRID_FOLDS for _ in range(3)
@@ -68,7 +64,7 @@ def test_every_regression_equals_scikit_learns(classes: int) -> None:
         )
 
 
-def test_a_distribution_as_target_equals_weighted_examples() -> None:
+def test_a_distribution_as_target_equals_weighted_examples():
     features, _ = made(200, 6, 3)
     shares = RANDOM.dirichlet(np.ones(3), 200)
     found = fit(features, shares, 3, [Regression(np.ones(200, bool), 2.0)])
@@ -80,7 +76,7 @@ def test_a_distribution_as_target_equals_weighted_examples() -> None:
     )
 
 
-def test_the_batch_does_not_change_a_regression(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_batch_does_not_change_a_regression(monkeypatch):
     features, labels = made(400, 10, 3)
     regressions = [Regression(RANDOM.random(400) < 0.7, strength) for strength in GRID]
     whole = fit(features, labels, 3, regressions).probabilities(features)
@@ -90,7 +86,7 @@ def test_the_batch_does_not_change_a_regression(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(whole, one_by_one, atol=0.01)
 
 
-def test_folds_are_stratified_and_reproducible() -> None:
+def test_folds_are_stratified_and_reproducible():
     labels = RANDOM.integers(0, 3, 500)
     fold = stratified_folds(labels, 10)
     for label in range(3):
@@ -102,9 +98,7 @@ def test_folds_are_stratified_and_reproducible() -> None:
         stratified_folds(labels[:9], 10)
 
 
-def grid_search(
-    features: np.ndarray, labels: np.ndarray, grid: tuple[float, ...]
-) -> LogisticRegression:
+def grid_search(features, labels, grid):
     """Search with scikit-learn over our ten folds."""
     search = GridSearchCV(
         LogisticRegression(tol=1e-8, max_iter=10_000),
@@ -114,7 +108,7 @@ def grid_search(
     return search.fit(features.astype(np.float64), labels)
 
 
-def test_nested_folds_equal_a_grid_search_in_each_fold() -> None:
+def test_nested_folds_equal_a_grid_search_in_each_fold():
     features, labels = made(200, 6, 2)
     classifiers, fold = nested_folds(features, labels, 2)
     right = classifiers.classes(features) == labels[:, None]
@@ -128,7 +122,7 @@ def test_nested_folds_equal_a_grid_search_in_each_fold() -> None:
         assert right[~seen, number].mean() == pytest.approx(score, abs=0.051)
 
 
-def test_training_folds_choose_the_penalty_as_scikit_learn_does() -> None:
+def test_training_folds_choose_the_penalty_as_scikit_learn_does():
     features, labels = made(400, 8, 4)
     train, test = slice(None, 300), slice(300, None)
     search = grid_search(features[train], labels[train], GRID_FOLDS)
@@ -137,7 +131,7 @@ def test_training_folds_choose_the_penalty_as_scikit_learn_does() -> None:
     assert ours == pytest.approx(100 * search.score(features[test], labels[test]), abs=2.01)
 
 
-def test_the_validation_set_chooses_the_penalty() -> None:
+def test_the_validation_set_chooses_the_penalty():
     features, labels = made(60, 40, 2)
     noise = RANDOM.permutation(labels)
     found = fitted_by_validation((features, noise), (features, noise), 2)

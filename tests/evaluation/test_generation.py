@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -25,7 +23,7 @@ from tests.texts import SENTENCES
 REFERENCES = SENTENCES[:12]
 
 
-def spoiled(share: float) -> list[str]:
+def spoiled(share):
     """Return the references with some words replaced."""
     draw = random.Random(2)
     words = [word for text in REFERENCES for word in text.split()]
@@ -38,7 +36,7 @@ def spoiled(share: float) -> list[str]:
 SYSTEMS = [("bad", spoiled(0.6)), ("good", spoiled(0.1))]
 
 
-def test_scores_equal_sacrebleus_and_the_scorers() -> None:
+def test_scores_equal_sacrebleus_and_the_scorers():
     report = judge(SYSTEMS, REFERENCES, samples=200)
     scorer = SimileScorer()
     for number, (_, outputs) in enumerate(SYSTEMS):
@@ -58,7 +56,7 @@ def test_scores_equal_sacrebleus_and_the_scorers() -> None:
     assert report.signatures["chrF"].startswith("nrefs:1|case:mixed")
 
 
-def test_bucket_f1_by_hand() -> None:
+def test_bucket_f1_by_hand():
     """Rare words (cat, dog): `cat cat` has one correct, `dog` is missing: 2 * 1 / (2 + 2). The
     frequent word has two of three correct: 2 * 2 / (3 + 2)."""
     bucket = frequency_bucket({"the": 2000, "cat": 1, "dog": 1})
@@ -68,7 +66,7 @@ def test_bucket_f1_by_hand() -> None:
     assert found == {"1001+": pytest.approx(80), "1": pytest.approx(50)}
 
 
-def test_buckets_equal_table_70() -> None:
+def test_buckets_equal_table_70():
     assert bucket_names() == ["0", "1", "2-5", "6-10", "11-100", "101-1000", "1001+"]
     counts = {str(n): n for n in (1, 2, 5, 6, 10, 11, 100, 101, 1000, 1001)}
     bucket = frequency_bucket(counts)
@@ -77,24 +75,24 @@ def test_buckets_equal_table_70() -> None:
     ]  # fmt: skip
 
 
-def test_a_word_with_another_tag_is_wrong() -> None:
+def test_a_word_with_another_tag_is_wrong():
     tags = {"saw": "VBD", "cats": "NNS", "Saw": "NN"}
 
-    def tag(sentences: object) -> list[list[str]]:
-        return [[tags[word] for word in words] for words in sentences]  # type: ignore[attr-defined]
+    def tag(sentences):
+        return [[tags[word] for word in words] for words in sentences]
 
     found = tag_f1([["saw", "cats"]], [["saw", "Saw"]], tag)
     assert found == {"VERB": 100.0, "NOUN": 0.0}
     assert [coarse(tag) for tag in ("NNP", "PROPN", "CD")] == ["PROPN", "PROPN", "NUM"]
 
 
-def test_repetition_counts_ngrams_repeated_within_an_output() -> None:
+def test_repetition_counts_ngrams_repeated_within_an_output():
     assert repetition_rate([["a", "b", "c"], ["a", "b"]]) == 0  # repeated only in another output
     assert repetition_rate([["a", "b", "a", "b"], ["c"]]) == pytest.approx(100 / 3)
     assert repetition_rate([["a"], []]) == 0
 
 
-def test_other_encoders_and_frequency_texts_can_be_given() -> None:
+def test_other_encoders_and_frequency_texts_can_be_given():
     report = judge(
         SYSTEMS,
         REFERENCES,
@@ -114,12 +112,10 @@ def test_other_encoders_and_frequency_texts_can_be_given() -> None:
     assert good["part of speech"]["NOUN"] > bad["part of speech"]["NOUN"]
 
 
-def test_the_command_writes_the_result_of_the_function(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_the_result_of_the_function(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, lines in (*SYSTEMS, ("ref", REFERENCES)):
-        Path(f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        Path(f"{name}.txt").write_text("\n".join(lines) + "\n")
     command = ["judge", "-s", "bad.txt", "good.txt", "-r", "ref.txt", "--samples", "50"]
     assert main([*command, "--frequencies", "bad.txt", "--output", "out.json"]) == 0
     found = json.loads(Path("out.json").read_text())
@@ -131,7 +127,7 @@ def test_the_command_writes_the_result_of_the_function(
     assert main([*command, "-r", "ref.txt", "ref.txt"]) == 2
 
 
-def test_invalid_systems_are_refused() -> None:
+def test_invalid_systems_are_refused():
     for systems in ([("a", REFERENCES), ("a", REFERENCES)], [("a", ["x"])], []):
         with pytest.raises(DataError):
             judge(systems, REFERENCES)

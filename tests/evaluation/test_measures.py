@@ -1,23 +1,18 @@
 """Measures by hand and against slow loops."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from paraphrastic_hf import evaluate
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.corpora.readers.tagging import TaggedSentence
 from paraphrastic_hf.evaluation.measures.bracketing import brackets, count_brackets
 from paraphrastic_hf.evaluation.measures.judged import Judged, judged_p_value
-from paraphrastic_hf.evaluation.measures.similarity import WHOLE, pearson, score_suite, spearman
+from paraphrastic_hf.evaluation.measures.similarity import pearson, score_suite, spearman
 from paraphrastic_hf.evaluation.measures.tagging import count_right
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.significance import compare_encoders
-from paraphrastic_hf.evaluation.suite import mean_of, weighted_mean_of
 from paraphrastic_hf.evaluation.suites.retrieval import bucc_judged, bucc_scores
 from paraphrastic_hf.mining.bitext import Pairs
 from paraphrastic_hf.syntax.parse_tree import read_tree as tree
@@ -26,11 +21,11 @@ from tests.evaluation.made_pairs import ANGLES, Angles, Letters, Vowels
 COSINES = np.cos([float(angle) for angle in ANGLES])
 
 
-def dataset(name: str, angles: Sequence[str], scores: list[float]) -> ScoredPairs:
+def dataset(name, angles, scores):
     return ScoredPairs(name, "2012", ["0"] * len(angles), list(angles), scores)
 
 
-def test_scores_by_hand() -> None:
+def test_scores_by_hand():
     gold = [5.0, 3.0, 4.0, 0.0]
     (row,) = score_suite(Angles().encode, [dataset("x", ANGLES, gold)])
     assert row.scores["pearson"] == pytest.approx(100 * np.corrcoef(COSINES, gold)[0, 1])
@@ -39,25 +34,12 @@ def test_scores_by_hand() -> None:
     assert pearson([1, 1, 1], [1, 2, 3]) == spearman([1, 2, 3], [2, 2, 2]) == 0
 
 
-def test_the_three_averages_of_a_year() -> None:
-    suite = [dataset("x", ANGLES, [4, 3, 2, 1]), dataset("y", ANGLES[::2], [0, 5])]
-    *rows, year = score_suite(Angles().encode, suite, has_whole=True)
-    x, y = (row.scores["pearson"] for row in rows)
-    assert y == pytest.approx(-100)
-    assert mean_of(rows, "pearson", "2012") == pytest.approx((x + y) / 2)
-    assert weighted_mean_of(rows, "pearson", "2012") == pytest.approx((4 * x + 2 * y) / 6)
-    assert mean_of(rows, "pearson") == mean_of(rows, "pearson", "2012")
-    whole = np.corrcoef([*COSINES, *COSINES[::2]], [4, 3, 2, 1, 0, 5])[0, 1]
-    assert year.name == WHOLE
-    assert year.scores["pearson"] == pytest.approx(100 * whole)
-
-
-def accuracy(*right: float) -> Judged:
+def accuracy(*right):
     hits = np.array([right], float)
     return Judged("", "", "accuracy", hits, np.ones_like(hits))
 
 
-def test_a_score_is_the_gain_over_the_possible_gain_by_part() -> None:
+def test_a_score_is_the_gain_over_the_possible_gain_by_part():
     assert accuracy(1, 0, 0.5, 0.5).score == 50
     gained = np.array([[2, 0, 0, 0], [0, 0, 2, 0]])
     possible = np.array([[2, 1, 0, 0], [0, 0, 2, 2]])
@@ -67,7 +49,7 @@ def test_a_score_is_the_gain_over_the_possible_gain_by_part() -> None:
     assert nothing.score == pytest.approx(100 * (2 / 3 + 0) / 2)
 
 
-def test_the_p_value_equals_the_share_of_exchanges_with_as_large_a_difference() -> None:
+def test_the_p_value_equals_the_share_of_exchanges_with_as_large_a_difference():
     """Oracle: all exchanges of the results of two encoders, for an F1 with two parts."""
     random = np.random.default_rng(3)
     possible = random.integers(0, 3, size=(2, 2, 8))
@@ -87,7 +69,7 @@ def test_the_p_value_equals_the_share_of_exchanges_with_as_large_a_difference() 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_f1_by_source_sentence_equals_the_f1_of_bucc(seed: int) -> None:
+def test_f1_by_source_sentence_equals_the_f1_of_bucc(seed):
     random = np.random.default_rng(seed)
     sources, targets, mined = 30, 40, int(random.integers(0, 25))
     pairs = Pairs(
@@ -105,9 +87,7 @@ def test_f1_by_source_sentence_equals_the_f1_of_bucc(seed: int) -> None:
 @pytest.mark.parametrize(
     ("suite", "measure", "datasets"), [("tatoeba", "accuracy", 2), ("bucc", "F1", 3)]
 )
-def test_compared_scores_equal_those_of_evaluate(
-    suite: str, measure: str, datasets: int, retrieval_folder: Path
-) -> None:
+def test_compared_scores_equal_those_of_evaluate(suite, measure, datasets, retrieval_folder):
     differences, skipped = compare_encoders(
         Letters(), Vowels(), suite, retrieval_folder, samples=99
     )
@@ -132,7 +112,7 @@ TAGGED = [
 ]
 
 
-def test_counts_by_hand() -> None:
+def test_counts_by_hand():
     """3 of 4 are correct. cat, The and runs are unknown, since case matters: 2 of 3."""
     counts = count_right([["DT", "NN", "DT"], ["NNS"]], TAGGED, {"the"})
     assert (counts.words, counts.correct) == (4, 3)
@@ -141,7 +121,7 @@ def test_counts_by_hand() -> None:
     assert counts.unknown_accuracy == pytest.approx(200 / 3)
 
 
-def test_no_words_have_accuracy_0_and_every_word_needs_a_tag() -> None:
+def test_no_words_have_accuracy_0_and_every_word_needs_a_tag():
     counts = count_right([], [], set())
     assert (counts.accuracy, counts.unknown_accuracy) == (0.0, 0.0)
     with pytest.raises(ValueError):  # noqa: PT011
@@ -154,7 +134,7 @@ FOUND = """(ROOT (S (NP (PRP She))
     (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (VB tea)))) (. .)))"""
 
 
-def test_the_wrong_attachment_costs_one_bracket() -> None:
+def test_the_wrong_attachment_costs_one_bracket():
     """Gold: S, NP, VP, NP(2-6), NP(2-4), PP, NP. Found: all except NP(2-6)."""
     counts = count_brackets([tree(FOUND)], [tree(GOLD)])
     assert (counts.right, counts.found, counts.gold) == (6, 6, 7)
@@ -165,14 +145,14 @@ def test_the_wrong_attachment_costs_one_bracket() -> None:
     assert (counts.sentences, counts.exact, counts.templates) == (1, 0, 1)
 
 
-def test_every_phrase_of_a_unary_chain_counts() -> None:
+def test_every_phrase_of_a_unary_chain_counts():
     gold, found = tree("(S (VP (VP (VB go))))"), tree("(S (VP (VB go)))")
     counts = count_brackets([found], [gold])
     assert (counts.right, counts.found, counts.gold) == (2, 2, 3)
     assert count_brackets([gold], [found]).precision == pytest.approx(200 / 3)
 
 
-def test_the_attachment_of_punctuation_does_not_matter() -> None:
+def test_the_attachment_of_punctuation_does_not_matter():
     gold = tree("(S (NP (NN a)) (, ,) (VP (VB b)) (. .))")
     found = tree("(S (NP (NN a) (, ,)) (VP (VB b) (. .)))")
     assert count_brackets([found], [gold]).f1 == 100
@@ -180,7 +160,7 @@ def test_the_attachment_of_punctuation_does_not_matter() -> None:
     assert count_brackets([found], [gold], without=()).f1 == pytest.approx(100 / 3)
 
 
-def test_root_and_punctuation_are_no_brackets_and_prt_equals_advp() -> None:
+def test_root_and_punctuation_are_no_brackets_and_prt_equals_advp():
     gold = tree("(S (PRN (-LRB- -LRB-)) (PRT (RP up)))")
     found = tree("(S (PRN (-LRB- -LRB-)) (ADVP (RB up)))")
     assert count_brackets([found], [gold]).f1 == 100
@@ -190,7 +170,7 @@ def test_root_and_punctuation_are_no_brackets_and_prt_equals_advp() -> None:
     assert brackets(gold, [True, False]) == [("S", 0, 1), ("NP", 0, 1)]
 
 
-def test_counts_of_sentences_add_up() -> None:
+def test_counts_of_sentences_add_up():
     both = count_brackets([tree(FOUND), tree(GOLD)], [tree(GOLD), tree(GOLD)])
     assert (both.right, both.found, both.gold, both.exact) == (13, 13, 14, 1)
     assert both.exact_match == 50

@@ -1,21 +1,16 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder, evaluate
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.mteb_tasks import MtebEncoder, local_tasks
-from paraphrastic_hf.evaluation.run import evaluate
 from tests.evaluation.made_pairs import Lengths
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of mteb
 
 
 @pytest.mark.slow
-def test_mteb_and_our_suite_agree_on_sts_benchmark(official: Path) -> None:
+def test_mteb_and_our_suite_agree_on_sts_benchmark(official):
     mteb = pytest.importorskip("mteb")
 
     encoder = SentenceEncoder.from_pretrained("english")
@@ -31,14 +26,14 @@ def test_mteb_and_our_suite_agree_on_sts_benchmark(official: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_task_loads_from_local_files(official: Path) -> None:
+def test_every_task_loads_from_local_files(official):
     pytest.importorskip("mteb")
     tasks = local_tasks(official, ["STS17", "Tatoeba", "XNLI", "SICK-R"])
     assert all(task.data_loaded for task in tasks)
     assert set(tasks[1].dataset) == set(tasks[1].hf_subsets)
 
 
-def test_batches_are_joined_and_compared_by_cosine() -> None:
+def test_batches_are_joined_and_compared_by_cosine():
     pytest.importorskip("mteb")
 
     encoder = MtebEncoder(Lengths())
@@ -49,7 +44,7 @@ def test_batches_are_joined_and_compared_by_cosine() -> None:
     assert encoder.mteb_model_meta.name == "paraphrastic/Lengths"
 
 
-def test_missing_files_and_unknown_tasks_are_errors(tmp_path: Path) -> None:
+def test_missing_files_and_unknown_tasks_are_errors(tmp_path):
     pytest.importorskip("mteb")
     with pytest.raises(MissingFileError):
         local_tasks(tmp_path, ["STS12"])

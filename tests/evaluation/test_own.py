@@ -1,22 +1,20 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from paraphrastic_hf import evaluate, evaluate_pairs
 from paraphrastic_hf.corpora.readers.sts_files import read_sts17
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.judged import Ranked, best_threshold, resampled_scores
-from paraphrastic_hf.evaluation.own import evaluate_pairs, retrieval_scores
-from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.own import retrieval_scores
 from paraphrastic_hf.metrics.resampling import drawn_examples
 from tests.evaluation.made_pairs import Angles, Constant, Letters, Vowels
 
 ROWS = [("a cat", "the cat"), ("a dog", "the dog"), ("red", "read"), ("tea", "tee"), ("hi", "high")]
 
 
-def slow_average_precision(cosines: np.ndarray, labels: np.ndarray) -> float:
+def slow_average_precision(cosines, labels):
     """Average the precision at each positive pair, where pairs of equal cosine share one
     threshold."""
     found = [
@@ -27,12 +25,12 @@ def slow_average_precision(cosines: np.ndarray, labels: np.ndarray) -> float:
     return 100 * float(np.mean(found)) if found else 0.0
 
 
-def slow_accuracy(cosines: np.ndarray, labels: np.ndarray) -> float:
+def slow_accuracy(cosines, labels):
     return 100 * max(((cosines >= t) == labels).mean() for t in [*cosines, 2.0])
 
 
 @pytest.mark.parametrize("measure", ["average precision", "accuracy"])
-def test_label_measures_equal_a_slow_loop_in_every_resample(measure: str) -> None:
+def test_label_measures_equal_a_slow_loop_in_every_resample(measure):
     random = np.random.default_rng(1)
     cosines = random.integers(0, 8, 20) / 8  # many ties
     labels = (random.random(20) < 0.4).astype(float)
@@ -44,7 +42,7 @@ def test_label_measures_equal_a_slow_loop_in_every_resample(measure: str) -> Non
     assert resampled_scores(ranked, samples=30, seed=2) == pytest.approx(expected)
 
 
-def test_the_best_threshold_gives_the_best_accuracy() -> None:
+def test_the_best_threshold_gives_the_best_accuracy():
     random = np.random.default_rng(3)
     for _ in range(20):
         cosines, labels = random.integers(-4, 4, 9) / 4, random.integers(0, 2, 9)
@@ -53,7 +51,7 @@ def test_the_best_threshold_gives_the_best_accuracy() -> None:
         assert 100 * found == pytest.approx(ranked.score) or best_threshold(ranked) == 1
 
 
-def test_retrieval_scores_by_hand() -> None:
+def test_retrieval_scores_by_hand():
     """The answers are at angles 0.1, 0.2 ... 1.2 from the query. Its own have ranks 2, 3 and 12. A
     constant encoder finds one answer."""
     near = [f"{n / 10}" for n in range(1, 13)]
@@ -67,7 +65,7 @@ def test_retrieval_scores_by_hand() -> None:
     assert (headline["accuracy@1"], headline["accuracy@5"]) == (5, 25)
 
 
-def test_own_pairs_score_like_the_suites(sts_folder: Path, retrieval_folder: Path) -> None:
+def test_own_pairs_score_like_the_suites(sts_folder, retrieval_folder):
     (pairs,) = read_sts17(sts_folder, ["en-en"])
     rows = zip(pairs.first, pairs.second, pairs.scores, strict=True)
     of_suite = evaluate(Letters(), "sts17", sts_folder)["rows"]
@@ -81,8 +79,8 @@ def test_own_pairs_score_like_the_suites(sts_folder: Path, retrieval_folder: Pat
     assert found == pytest.approx(expected)
 
 
-def test_the_values_of_rows_select_the_measures() -> None:
-    def figures(*values: object) -> list[str]:
+def test_the_values_of_rows_select_the_measures():
+    def figures(*values):
         rows = [(*pair, value) for pair, value in zip(ROWS, values, strict=True)]
         return list(evaluate_pairs(Letters(), rows, samples=5)["headline"])
 

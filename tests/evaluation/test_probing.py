@@ -1,16 +1,11 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from paraphrastic_hf import evaluate, load_recipe, train
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.probing import TASKS, read_made, read_probe
-from paraphrastic_hf.training.engine.run import train
-from paraphrastic_hf.training.kinds import load_recipe
 from tests.corpora.made_files import put
 from tests.evaluation.made_pairs import Lengths
 
@@ -18,7 +13,7 @@ WORDS = ("cat", "dog", "cow", "hen", "ant", "bee", "fox", "owl", "rat", "yak")
 
 
 class Letters:
-    def encode(self, texts: list[str]) -> np.ndarray:
+    def encode(self, texts):
         return np.array([[text.count(c) for c in "abcdefgs.,!?"] for text in texts], float)
 
 
@@ -26,7 +21,7 @@ class Both(Letters):
     encoders = {"semantic": Letters(), "language": Lengths()}
 
 
-def plurals(marks: str = "") -> str:
+def plurals(marks=""):
     """Return `the cats eat` (plural) and `the cat` with as many letters (singular) for all
     words."""
     return "".join(
@@ -34,14 +29,14 @@ def plurals(marks: str = "") -> str:
     )
 
 
-def x_probe(root: Path) -> Path:
+def x_probe(root):
     return put(
         root,
         {f"probing/subj_number/{part}.txt": plurals(m) for part, m in (("va", ""), ("te", "."))},
     )
 
 
-def senteval(root: Path) -> Path:
+def senteval(root):
     parts = [
         f"{part}\t{line.split(chr(9))[1]}\t{line.split(chr(9))[0]}\n"
         for part in ("tr", "va", "te")
@@ -51,14 +46,14 @@ def senteval(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("layout", [x_probe, senteval])
-def test_a_linear_property_is_probed_perfectly(layout, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_linear_property_is_probed_perfectly(layout, tmp_path):
     results = evaluate(Letters(), "probing", layout(tmp_path))
     assert results["headline"] == {"S. Num.": 100}
     assert results["rows"][0]["size"] == 200
     assert set(results["skipped"]) == set(TASKS) - {"S. Num."}
 
 
-def test_x_probes_validation_split_is_cut_in_five(tmp_path: Path) -> None:
+def test_x_probes_validation_split_is_cut_in_five(tmp_path):
     splits = read_probe("subj_number", x_probe(tmp_path))
     sizes = {name: len(labels) for name, (_, labels) in splits.items()}
     assert sizes == {"train": 160, "validation": 40, "test": 200}
@@ -66,7 +61,7 @@ def test_x_probes_validation_split_is_cut_in_five(tmp_path: Path) -> None:
     assert splits["validation"][1].count("Plur") == 20
 
 
-def test_each_encoder_of_a_model_has_its_own_group(tmp_path: Path) -> None:
+def test_each_encoder_of_a_model_has_its_own_group(tmp_path):
     results = evaluate(Both(), "probing", x_probe(tmp_path))
     scores = {row["group"]: row["scores"]["accuracy"] for row in results["rows"]}
     assert list(scores) == ["semantic", "language"]
@@ -76,9 +71,7 @@ def test_each_encoder_of_a_model_has_its_own_group(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_scores_every_encoder_of_a_generative_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_scores_every_encoder_of_a_generative_model(tmp_path, capsys):
     x_probe(tmp_path / "eval")
     text = "{path: recipes/default/en-fr.tsv, languages: [en, fr]}"
     settings = ["--sources", text, "--held_out", "0", "--epochs", "1"]
@@ -95,20 +88,18 @@ def test_the_command_scores_every_encoder_of_a_generative_model(
     assert "m-en" in capsys.readouterr().out
 
 
-def test_a_task_with_one_label_is_skipped_and_unseen_labels_are_wrong(tmp_path: Path) -> None:
+def test_a_task_with_one_label_is_skipped_and_unseen_labels_are_wrong(tmp_path):
     folder = put(tmp_path, {"probing/subj_number.txt": "tr\tX\ta\nva\tX\tb\nte\tX\tc\n"})
     put(tmp_path, {"probing/obj_number/va.txt": plurals(), "probing/obj_number/te.txt": plurals()})
     results = evaluate(Letters(), "probing", folder)
     assert "S. Num." in results["skipped"]
     assert results["headline"] == {"O. Num.": 100}
     path = folder / "probing" / "obj_number" / "te.txt"
-    path.write_text(plurals().replace("Plur", "Dual"), encoding="utf-8")
+    path.write_text(plurals().replace("Plur", "Dual"))
     assert evaluate(Letters(), "probing", folder)["headline"]["O. Num."] <= 50
 
 
-def test_made_tasks_use_given_text_or_the_bitext(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_made_tasks_use_given_text_or_the_bitext(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     lines = [f"the {a} {mark} {b} " for a in WORDS for b in WORDS for mark in ".!"]

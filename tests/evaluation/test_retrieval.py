@@ -1,12 +1,8 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from paraphrastic_hf import evaluate
 from paraphrastic_hf.evaluation.report import markdown, write_report
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.retrieval import (
     TRAINED,
     ZERO_SHOT,
@@ -19,7 +15,7 @@ from paraphrastic_hf.mining.bitext import Pairs
 from tests.evaluation.made_pairs import Letters
 
 
-def test_tatoeba_by_hand() -> None:
+def test_tatoeba_by_hand():
     """Rows 0 and 1 find themselves, row 2 finds English 1, row 3 is zero and finds nothing.
 
     English 1 is found twice, so its F1 is 2 * 1 * 0.5 / 1.5. In the other direction English 2 is
@@ -34,7 +30,7 @@ def test_tatoeba_by_hand() -> None:
     assert scores["MTEB F1"] == pytest.approx(100 * (1 + 2 / 3) / 4)
 
 
-def test_the_best_threshold_by_hand() -> None:
+def test_the_best_threshold_by_hand():
     """F1 after each pair, with 4 gold pairs: 2/5, 2/6, 4/7, 6/8, 6/9. The fourth is best."""
     score = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
     is_gold = np.array([True, False, True, True, False])
@@ -47,7 +43,7 @@ def test_the_best_threshold_by_hand() -> None:
     assert best_threshold(*together, 1) == pytest.approx(0.7)
 
 
-def test_each_half_uses_the_threshold_of_the_other() -> None:
+def test_each_half_uses_the_threshold_of_the_other():
     """Even sources are best at 0.45, odd ones at 0.65. At 0.65 even sources lose source 2. At
     0.45 odd sources gain source 3, which is wrong."""
     pairs = Pairs(
@@ -63,7 +59,7 @@ def test_each_half_uses_the_threshold_of_the_other() -> None:
     assert scores["best F1"] == pytest.approx(200 * 4 / (5 + 4))
 
 
-def test_every_language_in_the_folder_is_scored(retrieval_folder: Path, tmp_path: Path) -> None:
+def test_every_language_in_the_folder_is_scored(retrieval_folder, tmp_path):
     results = evaluate(Letters(), "tatoeba", retrieval_folder)
     assert [row["name"] for row in results["rows"]] == ["deu", "spa"]
     assert results["headline"]["all languages"] == 100
@@ -71,7 +67,7 @@ def test_every_language_in_the_folder_is_scored(retrieval_folder: Path, tmp_path
     assert write_report(results, tmp_path / "report")[2].exists()
 
 
-def test_bucc_scores_mined_bitext(retrieval_folder: Path) -> None:
+def test_bucc_scores_mined_bitext(retrieval_folder):
     results = evaluate(Letters(), "bucc", retrieval_folder)
     assert list(results["headline"]) == ["zh-en cosine", "zh-en distance", "zh-en ratio"]
     assert results["headline"]["zh-en cosine"] == 100

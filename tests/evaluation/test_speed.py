@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -8,34 +7,37 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder, evaluate
 from paraphrastic_hf.encoders.static import engine as static
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites import speed
-from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
-from paraphrastic_hf.text.subword import SubwordTokenizer
-from tests.evaluation.made_pairs import Lengths
+from tests.evaluation.made_pairs import Lengths, averaging
 
 
 @pytest.fixture(autouse=True)
-def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_times(monkeypatch):
     monkeypatch.setattr(speed, "SECONDS", 0.001)
     monkeypatch.setattr(speed, "AT_HAND", 1)  # one batch
 
 
-def test_the_speed_is_the_median_over_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of 10 take 1, 2, 4, 8 and 16 seconds after the warm-up: the median is 10 / 4."""
-    clock, took = [0.0], iter([99, 1, 2, 4, 8, 16])
-    monkeypatch.setattr(speed.time, "perf_counter", lambda: clock[0])
+@pytest.fixture
+def clock(monkeypatch):
+    """The time of day, in a list."""
+    now = [0.0]
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: now[0])
+    return now
 
-    def work(batch: list[str]) -> None:
+
+def test_the_speed_is_the_median_over_repetitions(clock):
+    """Batches of 10 take 1, 2, 4, 8 and 16 seconds after the warm-up: the median is 10 / 4."""
+    took = iter([99, 1, 2, 4, 8, 16])
+
+    def work(batch):
         clock[0] += next(took)
 
-    batches = [["a"] * 10] * 3
-    assert speed.sentences_per_second(work, batches, 10) == 10 / 4
+    assert speed.sentences_per_second(work, [["a"] * 10] * 3, 10) == 10 / 4
 
 
-def test_batches_have_the_given_sizes(sts_folder: Path) -> None:
+def test_batches_have_the_given_sizes(sts_folder):
     encoder = Mock(wraps=Lengths())
     results = evaluate(encoder, "speed", sts_folder)
     sizes = {len(call.args[0]) for call in encoder.encode.call_args_list}
@@ -45,12 +47,9 @@ def test_batches_have_the_given_sizes(sts_folder: Path) -> None:
     assert all(row["group"].startswith("CPU, ") for row in results["rows"])
 
 
-def test_tokens_are_timed_separately_if_possible(
-    subword: SubwordTokenizer, sts_folder: Path
-) -> None:
+def test_tokens_are_timed_separately_if_possible(subword, sts_folder):
     stock = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=16)])
-    config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
-    for encoder in (SentenceEncoder(AveragingModel(config), subword), stock):
+    for encoder in (averaging(subword), stock):
         before = encoder.encode(["a cat"])
         results = evaluate(encoder, "speed", sts_folder)
         expected = {"text", "tokens"}
@@ -61,7 +60,7 @@ def test_tokens_are_timed_separately_if_possible(
         np.testing.assert_array_equal(encoder.encode(["a cat"]), before)
 
 
-def test_the_timed_table_keeps_its_precision(sts_folder: Path) -> None:
+def test_the_timed_table_keeps_its_precision(sts_folder):
     encoder = SentenceEncoder.from_pretrained("tiny")  # half a byte per number
     evaluate(encoder, "speed", sts_folder)
     held = encoder._weights.table()
@@ -69,9 +68,7 @@ def test_the_timed_table_keeps_its_precision(sts_folder: Path) -> None:
     assert held.numbers.dtype == np.uint8
 
 
-def test_timed_sentences_repeat_only_to_fill_a_batch(
-    sts_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_timed_sentences_repeat_only_to_fill_a_batch(sts_folder, monkeypatch):
     met, sentences = speed.read_sentences(sts_folder)
     distinct = len(set(sentences))
     assert not set(met) & set(sentences)
@@ -82,30 +79,24 @@ def test_timed_sentences_repeat_only_to_fill_a_batch(
     assert len(speed.read_sentences(sts_folder)[1]) == distinct
 
 
-def test_a_repetition_continues_after_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repetition_continues_after_the_last(clock, monkeypatch):
     """Batches take 0.4 of 1 second, so each repetition has three, after one to warm up."""
-    clock: list[float] = [0.0]
-    given: list[int] = []
-    monkeypatch.setattr(speed.time, "perf_counter", lambda: clock[0])
+    given, prepared = [], []
     monkeypatch.setattr(speed, "SECONDS", 1)
 
-    def work(batch: int) -> None:
+    def work(batch):
         clock[0] += 0.4
         given.append(batch)
 
-    prepared: list[int] = []
     speed.sentences_per_second(work, range(8), 1, lambda: prepared.append(len(given)))
     assert given == [0, *(i % 8 for i in range(1, 16))]
     assert prepared == [1, 4, 7, 10, 13]
 
 
 @pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled")
-def test_the_word_cache_holds_only_other_text(
-    subword: SubwordTokenizer, sts_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_word_cache_holds_only_other_text(subword, sts_folder, monkeypatch):
     """After forgetting, the tokenizer is called again for a known word."""
-    config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
-    encoder = SentenceEncoder(AveragingModel(config), subword)
+    encoder = averaging(subword)
     asked = Mock(wraps=subword.encode_batch)
     monkeypatch.setattr(subword, "encode_batch", asked)
     encoder.encode(["zebra"])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,20 +9,20 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from paraphrastic_hf import evaluate
 from paraphrastic_hf.corpora.readers.sts_files import read_sts
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import headline_table, write_report
-from paraphrastic_hf.evaluation.run import evaluate
 from tests.evaluation.made_pairs import Lengths, Letters
 
 
-def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> None:
+def test_any_object_with_encode_is_scored(sts_folder, tmp_path):
     results = evaluate(Letters(), "sts", sts_folder, name="letters")
     assert len(results["rows"]) == 25 + 5 + 2 + 7  # datasets, whole years, STS-B, STS17
     assert results["headline"]["2012-2016"] > 50  # paraphrases share letters
     paths = write_report(results, tmp_path / "report")
-    assert json.loads(paths[0].read_text(encoding="utf-8"))["headline"] == results["headline"]
+    assert json.loads(paths[0].read_text())["headline"] == results["headline"]
     assert f"| **letters** | {results['headline']['2012']:.1f} |" in paths[1].read_text(
         encoding="utf-8"
     )
@@ -31,7 +30,7 @@ def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("names", [("a", "b"), [f"a rather long name, {i}" for i in range(9)]])
-def test_a_wide_table_is_transposed(names: Sequence[str]) -> None:
+def test_a_wide_table_is_transposed(names):
     results = {
         "model": "ours",
         "summary": "What",
@@ -49,7 +48,7 @@ def test_a_wide_table_is_transposed(names: Sequence[str]) -> None:
         assert len(table) == 2 + 9
 
 
-def test_the_averages_follow_their_conventions(sts_folder: Path) -> None:
+def test_the_averages_follow_their_conventions(sts_folder):
     results = evaluate(Letters(), "sts", sts_folder)
     years: dict[str, list[dict]] = {}
     for row in results["rows"]:
@@ -71,7 +70,7 @@ def test_the_averages_follow_their_conventions(sts_folder: Path) -> None:
     assert headline["MTEB"] == pytest.approx(mteb)
 
 
-def test_a_task_without_data_is_skipped(sts_folder: Path, tmp_path: Path) -> None:
+def test_a_task_without_data_is_skipped(sts_folder, tmp_path):
     (sts_folder / "sts14" / "STS.gs.images.txt").unlink()
     results = evaluate(Letters(), "sts", sts_folder)
     assert list(results["skipped"]) == ["2014"]
@@ -79,7 +78,7 @@ def test_a_task_without_data_is_skipped(sts_folder: Path, tmp_path: Path) -> Non
     assert "2014" not in results["headline"]
     assert "2012-2016" not in results["headline"]  # no average over fewer years
     assert results["headline"]["2012"] > 50
-    page = write_report(results, tmp_path)[1].read_text(encoding="utf-8")
+    page = write_report(results, tmp_path)[1].read_text()
     assert "STS.gs.images.txt" in page
     (sts_folder / "sts13" / "STS.input.SMT.txt").unlink()  # SMT is optional
     results = evaluate(Letters(), "sts", sts_folder)
@@ -87,11 +86,11 @@ def test_a_task_without_data_is_skipped(sts_folder: Path, tmp_path: Path) -> Non
     assert any("24" in note for note in results["notes"])
 
 
-def test_an_interrupted_run_reuses_cached_tasks(sts_folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_reuses_cached_tasks(sts_folder, tmp_path):
     class Interrupted(Letters):
         calls = 0
 
-        def encode(self, texts: list[str]) -> np.ndarray:
+        def encode(self, texts):
             self.calls += 1
             if self.calls == 4:
                 raise KeyboardInterrupt
@@ -106,7 +105,7 @@ def test_an_interrupted_run_reuses_cached_tasks(sts_folder: Path, tmp_path: Path
     assert again["rows"] == evaluate(Letters(), "sts", sts_folder)["rows"]
 
 
-def test_time_and_memory_include_cached_tasks(sts_folder: Path, tmp_path: Path) -> None:
+def test_time_and_memory_include_cached_tasks(sts_folder, tmp_path):
     evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path)
     path = tmp_path / "sts.2012.json"
     kept = json.loads(path.read_text())
@@ -117,36 +116,29 @@ def test_time_and_memory_include_cached_tasks(sts_folder: Path, tmp_path: Path) 
         assert again["peak_memory"] == peak
 
 
-def test_cached_tasks_of_other_models_or_files_are_not_used(
-    sts_folder: Path, tmp_path: Path
-) -> None:
+def test_cached_tasks_of_other_models_files_or_protocols_are_not_used(
+    sts_folder, tmp_path, monkeypatch
+):
+    def rows(encoder, **given):
+        return evaluate(encoder, "sts", sts_folder, **given)["rows"]
 
-    given = {"name": "letters", "keep": tmp_path / "kept"}
-    whole = evaluate(Letters(), "sts", sts_folder, **given)
+    kept = {"name": "letters", "keep": tmp_path / "kept"}
+    whole = rows(Letters(), **kept)
     (tmp_path / "kept" / "sts.2012.json").write_text("{")
-    again = evaluate(Lengths(), "sts", sts_folder, **given)
-    assert again["rows"] == evaluate(Lengths(), "sts", sts_folder)["rows"]
-    evaluate(Letters(), "sts", sts_folder, **given)
+    assert rows(Lengths(), **kept) == rows(Lengths())
     file = sts_folder / "sts12" / "STS.gs.MSRpar.txt"
     scores = file.read_text().split("\n")
     file.write_text("\n".join(["5.0" if scores[0] != "5.0" else "0.0", *scores[1:]]))
-    again = evaluate(Letters(), "sts", sts_folder, **given)
-    assert again["rows"] != whole["rows"]
-    assert again["rows"] == evaluate(Letters(), "sts", sts_folder)["rows"]
-
-
-def test_cached_tasks_of_another_protocol_are_not_used(
-    sts_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    assert whole != rows(Letters(), **kept) == rows(Letters())
     encoder = Mock(wraps=Letters())
     for notes, calls in (((), 7), ((), 7), (("Vectors are 1 long.",), 14)):
         monkeypatch.setitem(SUITES, "sts", replace(SUITES["sts"], notes=notes))
-        evaluate(encoder, "sts", sts_folder, name="letters", keep=tmp_path)
+        rows(encoder, name="letters", keep=tmp_path)
         assert encoder.encode.call_count == calls
 
 
 @pytest.mark.parametrize("change", [lambda x: x * np.nan, lambda x: x[0], lambda x: x[1:]])
-def test_invalid_vectors_are_refused(sts_folder: Path, change) -> None:  # type: ignore[no-untyped-def]
+def test_invalid_vectors_are_refused(sts_folder, change):
     encoder = SimpleNamespace(encode=lambda texts: change(Letters().encode(texts)))
     for suite in ("sts", "speed"):
         with pytest.raises(ModelError):
@@ -154,14 +146,14 @@ def test_invalid_vectors_are_refused(sts_folder: Path, change) -> None:  # type:
 
 
 @pytest.mark.slow
-def test_the_official_files_have_their_published_sizes(official: Path) -> None:
+def test_the_official_files_have_their_published_sizes(official):
     sizes: dict[str, int] = {}
     for pairs in read_sts(official):
         sizes[pairs.group] = sizes.get(pairs.group, 0) + len(pairs)
     assert sizes == {"2012": 3108, "2013": 2250, "2014": 3750, "2015": 3000, "2016": 1186}
 
 
-def test_invalid_evaluations_are_refused(tmp_path: Path) -> None:
+def test_invalid_evaluations_are_refused(tmp_path):
     for encoder, suite, options, error in (
         (Letters(), "sts", {}, DataError),  # no data at all
         (Letters(), "stss", {}, RecipeError),

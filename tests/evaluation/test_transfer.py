@@ -1,12 +1,8 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from paraphrastic_hf import evaluate
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.transfer import f1_score, score_distribution
 from tests.corpora.layouts import SICK_HEADER
 from tests.corpora.made_files import put
@@ -20,26 +16,26 @@ class Words:
 
     known = (*GOOD, *BAD, *PLACES, "who", "where", "not")
 
-    def encode(self, texts: list[str]) -> np.ndarray:
+    def encode(self, texts):
         return np.array([[word in text.split() for word in self.known] for text in texts], float)
 
 
-def opinions(words: tuple[str, ...]) -> str:
+def opinions(words):
     return "".join(f"{word} {place}\n" for word in words for place in PLACES)
 
 
-def stars(*labeled: tuple[int, tuple[str, ...]]) -> str:
+def stars(*labeled):
     return "".join(f"{label} {word} film\n" for label, words in labeled for word in words)
 
 
-def pairs(separator: str, same: str, other: str) -> list[str]:
+def pairs(separator, same, other):
     """Return pairs of equal words, then of different ones."""
     equal = [f"{word} {place}{separator}{word} {place}" for word in GOOD for place in PLACES]
     apart = [f"{a} film{separator}{b} plot" for a in GOOD for b in (*BAD, "who")]
     return [f"{same}\t{pair}" for pair in equal] + [f"{other}\t{pair}" for pair in apart]
 
 
-def sick() -> str:
+def sick():
     rows = [row.split("\t") for row in pairs("\t", "4.6 ENTAILMENT", "1.4 NEUTRAL")]
     return SICK_HEADER + "".join(
         f"{number}\t{a}\t{b}\t{label.replace(' ', chr(9))}\n"
@@ -47,7 +43,7 @@ def sick() -> str:
     )
 
 
-def write_transfer(root: Path) -> Path:
+def write_transfer(root):
     """Write every corpus of the suite, with separate words for each class."""
     mrpc = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n" + "".join(
         f"{row[0]}\t1\t2\t{row[2:]}\n" for row in pairs("\t", "1", "0")
@@ -79,7 +75,7 @@ def write_transfer(root: Path) -> Path:
     )
 
 
-def test_separable_classes_are_learned_in_every_task(tmp_path: Path) -> None:
+def test_separable_classes_are_learned_in_every_task(tmp_path):
     results = evaluate(Words(), "transfer", write_transfer(tmp_path))
     assert results["skipped"] == {}
     headline = results["headline"]
@@ -91,7 +87,7 @@ def test_separable_classes_are_learned_in_every_task(tmp_path: Path) -> None:
     assert evaluate(Words(), "transfer", tmp_path)["rows"] == results["rows"]
 
 
-def test_a_task_without_its_corpus_is_skipped(tmp_path: Path) -> None:
+def test_a_task_without_its_corpus_is_skipped(tmp_path):
     folder = write_transfer(tmp_path)
     (folder / "senteval" / "CR" / "custrev.neg").unlink()
     (folder / "sick2014" / "SICK_trial.txt").unlink()
@@ -102,27 +98,27 @@ def test_a_task_without_its_corpus_is_skipped(tmp_path: Path) -> None:
     assert results["headline"]["MR"] > 97
 
     class Bad:
-        def encode(self, texts: list[str]) -> np.ndarray:
+        def encode(self, texts):
             return np.full((len(texts), 3), np.nan)
 
     with pytest.raises(ModelError):
         evaluate(Bad(), "transfer", folder)
 
 
-def test_score_distributions_have_the_score_as_mean() -> None:
+def test_score_distributions_have_the_score_as_mean():
     expected = [[1, 0, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0, 0, 0, 0, 1], [0, 0, 0, 1, 0]]
     scores = np.array([1, 3.6, 5, 4.0])
     np.testing.assert_allclose(score_distribution(scores), expected, atol=1e-12)
     np.testing.assert_allclose(score_distribution(scores) @ np.arange(1, 6), scores)
 
 
-def test_f1_by_hand() -> None:
+def test_f1_by_hand():
     """Two found, three gold, one of them both: precision 1/2, recall 1/3, F1 2/5."""
     assert f1_score(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 1])) == pytest.approx(40)
     assert f1_score(np.zeros(2, int), np.zeros(2, int)) == 0
 
 
-def xnli(root: Path, *languages: str) -> Path:
+def xnli(root, *languages):
     rows = [
         f"{premise} {place}\t{hypothesis}\t{label}\n"
         for place in PLACES * 3
@@ -135,11 +131,11 @@ def xnli(root: Path, *languages: str) -> Path:
     return put(root, {f"xnli/dev-{name}.tsv": "".join(rows) for name in languages})
 
 
-def test_inference_transfers_from_english(tmp_path: Path) -> None:
+def test_inference_transfers_from_english(tmp_path):
     folder = xnli(tmp_path, "en", "es", "tr")
     path = folder / "xnli" / "dev-tr.tsv"
-    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join("a\tb\t" + row.split("\t")[2] for row in rows), encoding="utf-8")
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join("a\tb\t" + row.split("\t")[2] for row in rows))
     results = evaluate(Words(), "xnli", folder)
     assert [row["name"] for row in results["rows"]] == ["en", "es", "tr"]
     headline = results["headline"]
@@ -148,7 +144,7 @@ def test_inference_transfers_from_english(tmp_path: Path) -> None:
     assert "ar, es, tr" not in headline  # no mean of two
 
 
-def test_xnli_does_not_depend_on_the_norm_of_vectors(tmp_path: Path) -> None:
+def test_xnli_does_not_depend_on_the_norm_of_vectors(tmp_path):
     labels = ["entailment", "neutral", "contradiction"] * 50
     rows = "".join(f"{i}\t{i + 150}\t{label}\n" for i, label in enumerate(labels))
     folder = put(tmp_path, {"xnli/dev-en.tsv": rows, "xnli/dev-es.tsv": rows})
@@ -156,10 +152,10 @@ def test_xnli_does_not_depend_on_the_norm_of_vectors(tmp_path: Path) -> None:
     vectors[:150] += 0.7 * np.eye(3, 16, dtype=np.float32)[np.arange(150) % 3]
 
     class Drawn:
-        def __init__(self, length: float) -> None:
+        def __init__(self, length):
             self.length = length
 
-        def encode(self, texts: list[str]) -> np.ndarray:
+        def encode(self, texts):
             return self.length * vectors[[int(text) for text in texts]]
 
     short, long = (evaluate(Drawn(length), "xnli", folder)["headline"] for length in (0.125, 16))
@@ -167,12 +163,12 @@ def test_xnli_does_not_depend_on_the_norm_of_vectors(tmp_path: Path) -> None:
     assert 40 < short["en"] < 80
 
 
-def test_xnli_needs_english_and_parallel_labels(tmp_path: Path) -> None:
+def test_xnli_needs_english_and_parallel_labels(tmp_path):
     with pytest.raises(DataError):
         evaluate(Words(), "xnli", xnli(tmp_path / "a", "es"))
     folder = xnli(tmp_path / "b", "en", "es")
     path = folder / "xnli" / "dev-es.tsv"
-    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join(sorted(rows)), encoding="utf-8")
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(sorted(rows)))
     with pytest.raises(DataError):
         evaluate(Words(), "xnli", folder)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.data_root import write_supervised
@@ -7,6 +5,6 @@ from tests.hub.families import Models
 
 
 @pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+def models(tmp_path_factory):
     root = write_supervised(tmp_path_factory.mktemp("data"))
     return Models(tmp_path_factory.mktemp("models"), root)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from huggingface_hub import constants
 
 from paraphrastic_hf import (
+    GenerationOptions,
     LanguageScorer,
     LatentGenerator,
     SentenceEncoder,
@@ -22,7 +21,7 @@ from paraphrastic_hf import (
     Translator,
 )
 from paraphrastic_hf.generation.templated import TemplatedWriter
-from tests.hub.server import Hub, pointing, running
+from tests.hub.server import pointing, running
 from tests.trained import FAMILIES, GENERATIVE, PARAPHRASERS, SUPERVISED, TRANSLATORS, trained
 
 OTHERS = ("language_model", *SUPERVISED, *TRANSLATORS, *PARAPHRASERS)
@@ -39,13 +38,16 @@ LOADERS: dict[str, Any] = {
 }
 
 
+TEXTS = ["the cat sleeps", "a dog ran over the old bridge near the river .", "le chat dort", "I"]
+
+
 class Models:
     """Tiny models of all families, trained on first use in `folder` with data in `root`."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
+    def __init__(self, folder, root):
         self.folder, self.root = folder, root
 
-    def __call__(self, family: str) -> Path:
+    def __call__(self, family):
         place = self.folder / family
         if not (place / "mine" / "run.json").exists():
             place.mkdir(parents=True, exist_ok=True)
@@ -53,13 +55,39 @@ class Models:
         return place / "mine"
 
 
-def loader(family: str) -> Any:
+def loader(family):
     """Loader class of this package for a family."""
     return LOADERS.get(family, SentenceEncoder)
 
 
+def outputs(family, model):
+    """Return a model's output for every text as numbers, or as texts if it has no numbers."""
+    short = GenerationOptions(beams=2, max_tokens=12)
+    if family in GENERATIVE:
+        written = model.translate(TEXTS, to="fr", writing=short)
+    elif family in TRANSLATORS:
+        written = model.translate(TEXTS, beams=2, max_tokens=12)
+    elif family in PARAPHRASERS:
+        writer = getattr(model, "writer", model)
+        asked = [["( ROOT ( S ( NP ) ( VP ) ( . ) ) )"]] * len(TEXTS)
+        parses = [f"( ROOT ( S ( {text} ) ) )" for text in TEXTS]
+        lists = writer.write(parses if writer.writes == "parse" else TEXTS, asked, short)
+        written = [line[0] for line in lists]
+    elif family == "language_model":
+        return model.score(TEXTS).nats
+    elif family == "tagging":
+        return [str(tags) for tags in model.tag([text.split() for text in TEXTS])]
+    elif family == "parsing":
+        return [str(each) for each in model.parse(TEXTS)]
+    elif family in SUPERVISED:
+        return model.logits(TEXTS, *([] if family == "sentiment" else [TEXTS[::-1]]))
+    else:
+        return model.encode(TEXTS)
+    return [[each.nats for each in line] for line in written]
+
+
 @contextmanager
-def hub_of(home: Path, repositories: dict[str, Any] | None = None) -> Iterator[Hub]:
+def hub_of(home, repositories=None):
     """A server that this process uses as the Hub, without waits between retries."""
     asleep = time.sleep
     with running(repositories) as hub, pointing(hub, home), pytest.MonkeyPatch.context() as patch:
@@ -68,7 +96,7 @@ def hub_of(home: Path, repositories: dict[str, Any] | None = None) -> Iterator[H
 
 
 @contextmanager
-def offline() -> Iterator[None]:
+def offline():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "HF_HUB_OFFLINE", True)
         yield

@@ -10,12 +10,11 @@ import re
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
+from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -44,18 +43,18 @@ class Fault:
     times: int = 1
     then: Callable[[], object] | None = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.planned = self.times
 
 
-def account(name: str, role: str = "write", orgs: Sequence[str] = (), **token: Any) -> Any:
+def account(name, role="write", orgs=(), **token):
     """The Hub's description of a token."""
     of_token = {"accessToken": {"displayName": "test", "role": role, **token}}
     listed = [{"name": org, "roleInOrg": "write"} for org in orgs]
     return {"name": name, "type": "user", "orgs": listed, "auth": of_token}
 
 
-def environment(endpoint: str, home: Path, token: str = "hf_test") -> dict[str, str]:
+def environment(endpoint, home, token="hf_test"):
     """Environment variables with which a process uses this server as the Hub."""
     return {
         **os.environ,
@@ -69,14 +68,14 @@ def environment(endpoint: str, home: Path, token: str = "hf_test") -> dict[str, 
     }
 
 
-def commit_of(files: Files) -> str:
+def commit_of(files):
     digest = hashlib.sha1()
     for path in sorted(files):
         digest.update(path.encode() + b"\0" + hashlib.sha1(files[path]).digest())
     return digest.hexdigest()
 
 
-def oid(path: str, content: bytes) -> str:
+def oid(path, content):
     """Hash of a file's content: SHA-256 for LFS, else git's."""
     if not path.endswith(REGULAR):
         return hashlib.sha256(content).hexdigest()
@@ -90,9 +89,7 @@ class Hub:
     `old`.
     """
 
-    def __init__(
-        self, repositories: dict[str, Files], tokens: dict[str, str], accounts: dict[str, Any]
-    ) -> None:
+    def __init__(self, repositories, tokens, accounts):
         self.repositories, self.tokens, self.accounts = repositories, tokens, accounts
         self.objects: Files = {}
         self.commits: dict[tuple[str, str], Files] = {}
@@ -101,7 +98,7 @@ class Hub:
         self.requests: list[str] = []
         self.address = ""
 
-    def at(self, key: str, revision: str | None) -> tuple[Files, str] | None:
+    def at(self, key, revision):
         """Files and commit of a revision, or None."""
         for name, files in list(self.repositories.items()):
             if name.partition("@")[0] == key:
@@ -110,7 +107,7 @@ class Hub:
         files = self.repositories.get(branch, self.commits.get((key, str(revision))))
         return None if files is None else (files, commit_of(files))
 
-    def fault(self, request: str) -> Fault | None:
+    def fault(self, request):
         """Return the fault of a request, and count it."""
         self.requests.append(request)
         for fault in self.faults:
@@ -119,17 +116,13 @@ class Hub:
                 return fault
         return None
 
-    def who(self, token: str) -> Any:
+    def who(self, token):
         """Account of a token. Without known accounts, any token is valid."""
         return self.accounts.get(token) if self.accounts else account("me", orgs=["someone"])
 
 
 @contextmanager
-def running(
-    repositories: dict[str, Files] | None = None,
-    tokens: dict[str, str] | None = None,
-    accounts: dict[str, Any] | None = None,
-) -> Iterator[Hub]:
+def running(repositories=None, tokens=None, accounts=None):
     """Run a server whose repositories change with pushes.
 
     A repository in `tokens` needs its token.
@@ -147,13 +140,13 @@ def running(
 
 
 @contextmanager
-def serve(repositories: dict[str, Files], tokens: dict[str, str] | None = None) -> Iterator[str]:
+def serve(repositories, tokens=None):
     with running(repositories, tokens) as hub:
         yield hub.address
 
 
 @contextmanager
-def pointing(hub: Hub, home: Path, *, token: str | None = "hf_test") -> Iterator[Hub]:
+def pointing(hub, home, *, token="hf_test"):
     """Make this process use a server as the Hub, with a cache folder.
 
     Libraries have already read the environment, so their constants are patched.
@@ -180,7 +173,7 @@ def pointing(hub: Hub, home: Path, *, token: str | None = "hf_test") -> Iterator
         yield hub
 
 
-def folder_files(folder: Path) -> Files:
+def folder_files(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -188,156 +181,151 @@ def folder_files(folder: Path) -> Files:
     }
 
 
-def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
+class Refusal(Exception):
+    """An error answer: status, headers and optionally a message."""
+
+
+REPOSITORY, REVISION = rf"({KINDS})/([^/]+/[^/]+)", r"(refs/pr/\d+|[^/]+)"
+ROUTES = {  # requests, and the methods of `Handler` that answer them
+    "GET /api/whoami-v2": "account",
+    rf"GET /api/{REPOSITORY}(?:/revision/{REVISION})?": "info",
+    rf"GET /api/{REPOSITORY}/tree/{REVISION}(?:/(.*))?": "tree",
+    rf"GET /(?:({KINDS})/)?([^/]+/[^/]+)/resolve/{REVISION}/(.+)": "file",
+    "POST /api/validate-yaml": "validate",
+    "POST /api/repos/create": "create",
+    r"POST /.+\.git/info/lfs/objects/batch": "lfs",
+    rf"POST /api/{REPOSITORY}/preupload/(.+)": "preupload",
+    rf"POST /api/{REPOSITORY}/commit/(.+)": "commit",
+    rf"POST /api/{REPOSITORY}/branch/(.+)": "branch",
+    "PUT /lfs/(.+)": "put",
+}
+
+
+def handler(hub):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         struck: Fault | None = None
 
-        def handle_request(self, answer: Callable[[str], None]) -> None:
+        def handle_request(self):
             path = unquote(urlsplit(self.path).path)
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            self.body = body
+            self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self.struck = hub.fault(f"{self.command} {path}")
             kind = self.struck.kind if self.struck else ""
             with suppress(ConnectionError):
-                if kind == "500" or (kind in STOPS and self.command != "GET"):
+                if kind == "500":
+                    self.close_connection = False
+                    self.send(b"the disk of the Hub is full", 500)
+                elif kind == "429":
+                    self.send(b"later", 429, {"Retry-After": "0"})
+                elif kind in STOPS and self.command != "GET":
                     if kind == "stall":
                         threading.Event().wait(STALL)
-                    self.close_connection = kind != "500"
-                    if kind == "500":
-                        self.send_body(b"the disk of the Hub is full", True, {}, status=500)
-                elif kind == "429":
-                    self.send_body(b"later", True, {"Retry-After": "0"}, status=429)
+                    self.close_connection = True
                 else:
-                    answer(path)
+                    self.answer(f"{self.command.replace('HEAD', 'GET')} {path}")
             if self.struck and self.struck.then:
                 self.struck.then()
 
-        def do_HEAD(self) -> None:
-            self.handle_request(lambda path: self.get(path, with_body=False))
+        do_HEAD = do_GET = do_POST = do_PUT = handle_request
 
-        def do_GET(self) -> None:
-            self.handle_request(lambda path: self.get(path, with_body=True))
+        def answer(self, request):
+            """Send the JSON of the method for a request, unless the method sends its answer."""
+            routes = ((re.fullmatch(pattern, request), name) for pattern, name in ROUTES.items())
+            found, name = next((route for route in routes if route[0]), (None, ""))
+            try:
+                if found is None:
+                    raise Refusal(404, {"X-Error-Code": "RepoNotFound"})
+                if self.command == "POST" and name != "validate":
+                    who = self.who()
+                    if who is None or who["auth"]["accessToken"]["role"] == "read":
+                        raise Refusal(403, {}, "this token may not write")
+                value = getattr(self, name)(*found.groups())
+                if value is not None:
+                    self.send_json(value)
+            except Refusal as refusal:
+                status, headers, *message = refusal.args
+                self.send_json({"error": "".join(message)}, status, headers)
 
-        def do_POST(self) -> None:
-            self.handle_request(self.post)
-
-        def do_PUT(self) -> None:
-            self.handle_request(self.put)
-
-        def token(self) -> str:
+        def token(self):
             return (self.headers.get("Authorization") or "").removeprefix("Bearer ")
 
-        def find(self, key: str, revision: str | None) -> tuple[Files, str] | None:
-            """Return files and commit of a revision, or send an error and return None."""
+        def who(self):
+            return hub.who(self.token())
+
+        def find(self, kind, name, revision):
+            """Return the files and the commit of a revision."""
+            key = f"{kind or 'models'}/{name}"
             wanted = hub.tokens.get(key)
-            is_there = any(name.partition("@")[0] == key for name in hub.repositories)
+            is_there = any(each.partition("@")[0] == key for each in hub.repositories)
             if not is_there or (wanted and self.token() != wanted):
-                self.send_error_code("RepoNotFound")
-                return None
+                raise Refusal(404, {"X-Error-Code": "RepoNotFound"})
             found = hub.at(key, revision)
             if found is None:
-                self.send_error_code("RevisionNotFound")
+                raise Refusal(404, {"X-Error-Code": "RevisionNotFound"})
             return found
 
-        def get(self, path: str, *, with_body: bool) -> None:
-            if path == "/api/whoami-v2":
-                who = hub.who(self.token()) if self.token() else None
-                status = 200 if who else 401
-                return self.send_json(who or {"error": "Invalid credentials"}, with_body, status)
-            api = re.fullmatch(
-                rf"/api/({KINDS})/([^/]+/[^/]+)(?:/(revision|tree)/(refs/pr/\d+|[^/]+)(?:/(.*))?)?",
-                path,
-            )
-            if api is not None:
-                kind, name, what, revision, inner = api.groups()
-                return self.get_api(f"{kind}/{name}", what, revision, inner, with_body=with_body)
-            file = re.fullmatch(
-                rf"/(?:({KINDS})/)?([^/]+/[^/]+)/resolve/(refs/pr/\d+|[^/]+)/(.+)", path
-            )
-            if file is not None:
-                kind, name, revision, inner = file.groups()
-                found = self.find(f"{kind or 'models'}/{name}", revision)
-                if found is None:
-                    return None
-                if inner in found[0]:
-                    return self.send_file(inner, found[0][inner], found[1], with_body)
-                return self.send_error_code("EntryNotFound", found[1])
-            return self.send_error_code("RepoNotFound")
+        def account(self):
+            who = self.who() if self.token() else None
+            if who is None:
+                raise Refusal(401, {}, "Invalid credentials")
+            return who
 
-        def get_api(
-            self, key: str, what: str, revision: str, inner: str | None, *, with_body: bool
-        ) -> None:
-            found = self.find(key, revision)
-            if found is None:
-                return None
-            files, commit = found
-            if what != "tree":
-                siblings = [{"rfilename": path} for path in sorted(files)]
-                name = key.partition("/")[2]
-                info = {"_id": "1", "id": name, "sha": commit, "siblings": siblings}
-                is_private = key not in hub.public
-                return self.send_json({**info, "private": is_private, "tags": []}, with_body)
+        def info(self, kind, name, revision):
+            files, commit = self.find(kind, name, revision)
+            siblings = [{"rfilename": path} for path in sorted(files)]
+            is_private = f"{kind}/{name}" not in hub.public
+            about = {"_id": "1", "id": name, "sha": commit, "siblings": siblings}
+            return {**about, "private": is_private, "tags": []}
+
+        def tree(self, kind, name, revision, inner):
+            files, _ = self.find(kind, name, revision)
             prefix = f"{inner}/" if inner else ""
             inside = sorted(path for path in files if path.startswith(prefix))
-            folders = {
-                "/".join(path.split("/")[:depth])
-                for path in inside
-                for depth in range(1, path.count("/") + 1)
-            }
-            tree: list[dict[str, Any]] = [
+            folders = {str(parent) for path in inside for parent in PurePosixPath(path).parents}
+            tree = [
                 {"type": "directory", "path": path, "oid": "0" * 40, "size": 0}
-                for path in sorted(folders)
+                for path in sorted(folders - {"."})
                 if path.startswith(prefix)
             ]
             for path in inside:
-                entry = {"type": "file", "path": path, "size": len(files[path])}
-                mark = oid(path, files[path])
-                lfs = {"oid": mark, "size": len(files[path]), "pointerSize": 134}
-                tree.append({**entry, "oid": mark[:40], **({"lfs": lfs} if len(mark) > 40 else {})})
-            return self.send_json(tree, with_body)
+                mark, size = oid(path, files[path]), len(files[path])
+                lfs = {"lfs": {"oid": mark, "size": size, "pointerSize": 134}}
+                entry = {"type": "file", "path": path, "size": size, "oid": mark[:40]}
+                tree.append({**entry, **(lfs if len(mark) > 40 else {})})
+            return tree
 
-        def post(self, path: str) -> None:
-            if path == "/api/validate-yaml":
-                return self.send_json({"errors": [], "warnings": []}, True)
-            who = hub.who(self.token())
-            if who is None or who["auth"]["accessToken"]["role"] == "read":
-                return self.send_json({"error": "this token may not write"}, True, 403)
-            if path == "/api/repos/create":
-                return self.create(json.loads(self.body), who)
-            batch = re.fullmatch(r"/(.+)\.git/info/lfs/objects/batch", path)
-            if batch is not None:
-                return self.send_json({"transfer": "basic", "objects": self.lfs()}, True)
-            wanted = re.fullmatch(
-                rf"/api/({KINDS})/([^/]+/[^/]+)/(preupload|commit|branch)/(.+)", path
-            )
-            if wanted is None:
-                return self.send_error_code("RepoNotFound")
-            kind, name, what, revision = wanted.groups()
-            key = f"{kind}/{name}"
-            if what == "branch":
-                hub.repositories.setdefault(f"{key}@{revision}", dict(hub.repositories[key]))
-                return self.send_json({}, True)
-            found = self.find(key, revision)
-            if found is None:
-                return None
-            return getattr(self, what)(key, revision, *found)
+        def file(self, kind, name, revision, path):
+            files, commit = self.find(kind, name, revision)
+            if path not in files:
+                raise Refusal(404, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": commit})
+            content = files[path]
+            headers = {"ETag": f'"{oid(path, content)}"', "X-Repo-Commit": commit}
+            headers["Accept-Ranges"] = "bytes"
+            asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+            if asked is None:
+                return self.send(content, 200, headers)
+            start, end = int(asked.group(1)), int(asked.group(2) or len(content) - 1)
+            headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
+            return self.send(content[start : end + 1], 206, headers)
 
-        def create(self, asked: dict[str, Any], who: Any) -> None:
+        def validate(self):
+            return {"errors": [], "warnings": []}
+
+        def create(self):
+            asked, who = json.loads(self.body), self.who()
             owner = asked.get("organization") or who["name"]
             if owner not in [who["name"], *(org["name"] for org in who["orgs"])]:
-                return self.send_json({"error": f"you may not write to {owner}"}, True, 403)
+                raise Refusal(403, {}, f"you may not write to {owner}")
             kind, name = f"{asked.get('type', 'model')}s", f"{owner}/{asked['name']}"
             is_there = f"{kind}/{name}" in hub.repositories
             if not is_there:
                 hub.repositories[f"{kind}/{name}"] = {}
                 if asked.get("visibility") != "private":
                     hub.public.add(f"{kind}/{name}")
-            where = "" if kind == "models" else f"{kind}/"
-            answer = {"url": f"{hub.address}/{where}{name}", "error": "it is there"}
-            return self.send_json(answer, True, 409 if is_there else 200)
+            answer = {"url": address_of(kind, name), "error": "it is there"}
+            self.send_json(answer, 409 if is_there else 200)
 
-        def lfs(self) -> list[dict[str, Any]]:
+        def lfs(self):
             objects = [
                 {"oid": item["oid"], "size": item["size"]}
                 for item in json.loads(self.body)["objects"]
@@ -346,9 +334,10 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                 if item["oid"] not in hub.objects:
                     href = f"{hub.address}/lfs/{item['oid']}"
                     item["actions"] = {"upload": {"href": href}}
-            return objects
+            return {"transfer": "basic", "objects": objects}
 
-        def preupload(self, key: str, revision: str, files: Files, commit: str) -> None:
+        def preupload(self, kind, name, revision):
+            files, _ = self.find(kind, name, revision)
             asked = [file["path"] for file in json.loads(self.body)["files"]]
             answer = [
                 {
@@ -359,86 +348,75 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                 }
                 for path in asked
             ]
-            return self.send_json({"files": answer}, True)
+            return {"files": answer}
 
-        def commit(self, key: str, revision: str, files: Files, commit: str) -> None:
-            steps = [json.loads(line) for line in self.body.splitlines()]
+        def commit(self, kind, name, revision):
+            files, commit = self.find(kind, name, revision)
             changed = dict(files)
-            for step in steps:
+            for step in map(json.loads, self.body.splitlines()):
                 value = step["value"]
                 if step["key"] == "header" and value.get("parentCommit") not in (None, commit):
-                    return self.send_json({"error": "the branch has moved"}, True, 412)
+                    raise Refusal(412, {}, "the branch has moved")
                 if step["key"] == "file":
                     changed[value["path"]] = base64.b64decode(value["content"])
                 elif step["key"] == "lfsFile":
                     changed[value["path"]] = hub.objects[value["oid"]]
                 elif step["key"] == "deletedFile":
                     changed.pop(value["path"])
-            where = "" if key.startswith("models/") else key.partition("/")[0] + "/"
-            at = f"{hub.address}/{where}{key.partition('/')[2]}"
-            answer = {"commitUrl": f"{at}/commit/{commit_of(changed)}"}
+            key, made = f"{kind}/{name}", commit_of(changed)
+            answer = {"commitUrl": f"{address_of(kind, name)}/commit/{made}", "commitOid": made}
             if "create_pr=1" in self.path:
-                number = 1 + sum(name.startswith(f"{key}@refs/pr/") for name in hub.repositories)
+                number = 1 + sum(each.startswith(f"{key}@refs/pr/") for each in hub.repositories)
                 hub.repositories[f"{key}@refs/pr/{number}"] = changed
-                answer["pullRequestUrl"] = f"{at}/discussions/{number}"
-            else:
-                branch = key if revision == "main" else f"{key}@{revision}"
-                hub.repositories[branch].clear()
-                hub.repositories[branch].update(changed)
-            return self.send_json({**answer, "commitOid": commit_of(changed)}, True)
+                return {
+                    **answer,
+                    "pullRequestUrl": f"{address_of(kind, name)}/discussions/{number}",
+                }
+            branch = hub.repositories[key if revision == "main" else f"{key}@{revision}"]
+            branch.clear()
+            branch.update(changed)
+            return answer
 
-        def put(self, path: str) -> None:
-            hub.objects[path.rsplit("/", 1)[-1]] = self.body
-            self.send_json({}, True)
+        def branch(self, kind, name, revision):
+            key = f"{kind}/{name}"
+            hub.repositories.setdefault(f"{key}@{revision}", dict(hub.repositories[key]))
+            return {}
 
-        def send_json(self, value: Any, with_body: bool, status: int = 200) -> None:
-            headers = {"Content-Type": "application/json"}
-            if status >= 400:
+        def put(self, name):
+            hub.objects[name] = self.body
+            return {}
+
+        def send_json(self, value, status=200, headers=None):
+            headers = {"Content-Type": "application/json", **(headers or {})}
+            if status >= 400 and value["error"]:
                 headers["X-Error-Message"] = value["error"]
-            self.send_body(json.dumps(value).encode(), with_body, headers, status)
+            self.send(json.dumps(value).encode(), status, headers)
 
-        def send_file(self, path: str, content: bytes, commit: str, with_body: bool) -> None:
-            headers = {"ETag": f'"{oid(path, content)}"', "X-Repo-Commit": commit}
-            headers["Accept-Ranges"] = "bytes"
-            asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-            if asked is None:
-                return self.send_body(content, with_body, headers)
-            start, end = int(asked.group(1)), int(asked.group(2) or len(content) - 1)
-            headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
-            return self.send_body(content[start : end + 1], with_body, headers, status=206)
-
-        def send_body(
-            self, body: bytes, with_body: bool, headers: dict[str, str], status: int = 200
-        ) -> None:
+        def send(self, body, status, headers=None):
             self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()
             kind = self.struck.kind if self.struck else ""
-            if not with_body:
+            if self.command == "HEAD":
                 return
-            if kind in STOPS:
-                self.wfile.write(body[: len(body) // 2])
-                self.wfile.flush()
-                if kind == "stall":
-                    threading.Event().wait(STALL)
-                if kind == "reset":  # the client reads this as an error, not as an end
-                    now = struct.pack("ii", 1, 0)
-                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
-                    os.close(self.connection.detach())
-                self.close_connection = True
+            if kind not in STOPS:
+                self.wfile.write(body)
                 return
-            self.wfile.write(body)
+            self.wfile.write(body[: len(body) // 2])
+            self.wfile.flush()
+            if kind == "stall":
+                threading.Event().wait(STALL)
+            if kind == "reset":  # the client reads this as an error, not as an end
+                now = struct.pack("ii", 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+                os.close(self.connection.detach())
+            self.close_connection = True
 
-        def send_error_code(self, code: str, commit: str | None = None) -> None:
-            self.send_response(404)
-            self.send_header("X-Error-Code", code)
-            if commit:
-                self.send_header("X-Repo-Commit", commit)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
+
+    def address_of(kind, name):
+        return f"{hub.address}/{'' if kind == 'models' else f'{kind}/'}{name}"
 
     return Handler

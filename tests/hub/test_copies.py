@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from huggingface_hub import ModelCard
@@ -16,7 +12,7 @@ from tests.texts import SENTENCES
 
 
 @pytest.mark.parametrize("name", ["model2vec", "onnx"])
-def test_a_copy_has_its_tag_and_leaves_the_model_the_same(name: str, tmp_path: Path) -> None:
+def test_a_copy_has_its_tag_and_leaves_the_model_the_same(name, tmp_path):
     pytest.importorskip(name, reason=f"{name} is not installed")
     plain, out = tmp_path / "plain", tmp_path / "out"
     publish("model", "tiny", "me/tiny", dry_run=plain)
@@ -35,7 +31,7 @@ def test_a_copy_has_its_tag_and_leaves_the_model_the_same(name: str, tmp_path: P
     )
 
 
-def test_a_model2vec_copy_loads_from_its_folder(tmp_path: Path) -> None:
+def test_a_model2vec_copy_loads_from_its_folder(tmp_path):
     model2vec = pytest.importorskip("model2vec", reason="model2vec is not installed")
     copies = ModelDetails(copies=["model2vec"])
     publish("model", "tiny", "me/tiny", dry_run=tmp_path / "out", details=copies)
@@ -44,7 +40,7 @@ def test_a_model2vec_copy_loads_from_its_folder(tmp_path: Path) -> None:
     np.testing.assert_allclose(stock.encode(SENTENCES), expected, atol=1e-5)  # sums in float32
 
 
-def test_an_unknown_copy_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_copy_is_refused(tmp_path):
     with pytest.raises(PublishError):
         publish(
             *("model", "tiny", "me/tiny"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +21,8 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
-from tests.hub.families import ENCODERS, Models, hub_of, loader, offline
-from tests.hub.server import Fault, Hub, commit_of
+from tests.hub.families import ENCODERS, hub_of, loader, offline
+from tests.hub.server import Fault, commit_of
 from tests.trained import FAMILIES, PARAPHRASERS, SUPERVISED, TRANSLATORS, code_of
 
 # huggingface_hub uploads large files with a deprecated call of its HTTP library
@@ -40,7 +38,7 @@ AUTO_CLASSES: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+def hub(tmp_path_factory):
     with hub_of(tmp_path_factory.mktemp("home")) as running:
         yield running
 
@@ -50,7 +48,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES
     ]
 )
-def family(request: pytest.FixtureRequest, hub: Hub, models: Models) -> str:
+def family(request, hub, models):
     """A family whose model is published privately, because its sources have no license."""
     name = str(request.param)
     if f"models/me/{name}" not in hub.repositories:
@@ -59,10 +57,10 @@ def family(request: pytest.FixtureRequest, hub: Hub, models: Models) -> str:
     return name
 
 
-def assert_equal_weights(model: Any, folder: Path, family: str) -> None:
+def assert_equal_weights(model, folder, family):
     """Compare a loaded model with the one that the family's loader reads from a folder."""
 
-    def numbers(loaded: Any) -> np.ndarray:
+    def numbers(loaded):
         loaded = getattr(loaded, "writer", loaded)  # a paraphraser
         inner = loaded if isinstance(loaded, torch.nn.Module) else loaded.model
         state = sorted(inner.state_dict().items())
@@ -72,15 +70,13 @@ def assert_equal_weights(model: Any, folder: Path, family: str) -> None:
     np.testing.assert_array_equal(numbers(model), numbers(own))
 
 
-def test_a_family_saves_what_it_loads(family: str, models: Models, tmp_path: Path) -> None:
+def test_a_family_saves_what_it_loads(family, models, tmp_path):
     model = loader(family).from_pretrained(models(family))
     model.save_pretrained(tmp_path / "again")
     assert_equal_weights(model, tmp_path / "again", family)
 
 
-def test_a_family_is_loaded_at_a_revision_and_again_offline(
-    family: str, hub: Hub, models: Models, tmp_path: Path
-) -> None:
+def test_a_family_is_loaded_at_a_revision_and_again_offline(family, hub, models, tmp_path):
     commit = commit_of(hub.repositories[f"models/me/{family}"])
     options = {"revision": commit, "cache_dir": tmp_path, "token": "hf_test"}
     model = loader(family).from_pretrained(f"me/{family}", **options)
@@ -90,7 +86,7 @@ def test_a_family_is_loaded_at_a_revision_and_again_offline(
     assert len(hub.requests) == asked
 
 
-def test_other_libraries_load_a_family_by_name(family: str, models: Models) -> None:
+def test_other_libraries_load_a_family_by_name(family, models):
     model = AUTO_CLASSES.get(family, AutoModel).from_pretrained(f"me/{family}")
     assert_equal_weights(model, models(family), family)
     if family in ENCODERS:
@@ -101,7 +97,7 @@ def test_other_libraries_load_a_family_by_name(family: str, models: Models) -> N
 
 
 @pytest.mark.slow
-def test_a_card_is_valid_and_its_example_runs_as_printed(family: str, hub: Hub) -> None:
+def test_a_card_is_valid_and_its_example_runs_as_printed(family, hub):
     text = hub.repositories[f"models/me/{family}"]["README.md"].decode()
     data = ModelCard(text).data
     assert data.library_name in ("sentence-transformers", "transformers")
@@ -114,14 +110,14 @@ def test_a_card_is_valid_and_its_example_runs_as_printed(family: str, hub: Hub) 
     exec(compile(code, f"card of {family}", "exec"), {"__name__": "card"})
 
 
-def once(matches: str, kind: str, times: int = 1) -> Callable[[Hub, str], list[Fault]]:
+def once(matches, kind, times=1):
     return lambda hub, key: [Fault(matches, kind, times)]
 
 
-def moving(hub: Hub, key: str) -> list[Fault]:
+def moving(hub, key):
     """The branch moves to other weights once a file was fetched."""
 
-    def move() -> None:
+    def move():
         hub.at(key, "main")  # record the first commit
         changed = dict(hub.repositories[key])
         changed["model.safetensors"] = changed["model.safetensors"][:-4] + b"\0\0\0\0"
@@ -130,13 +126,13 @@ def moving(hub: Hub, key: str) -> list[Fault]:
     return [Fault(r"^GET .*/config.json", "none", then=move)]
 
 
-def lacking(hub: Hub, key: str) -> list[Fault]:
+def lacking(hub, key):
     """The upload of the weights never finished."""
     del hub.repositories[key]["model.safetensors"]
     return []
 
 
-def truncated(hub: Hub, key: str) -> list[Fault]:
+def truncated(hub, key):
     """Half of the weights were uploaded, with a matching checksum."""
     whole = hub.repositories[key]["model.safetensors"]
     hub.repositories[key]["model.safetensors"] = whole[: len(whole) // 2]
@@ -162,14 +158,12 @@ REFUSED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [*SURVIVED, *REFUSED])
 @pytest.mark.parametrize("family", ["word", "bgt", "gated_conv"], indirect=True)
-def test_faults_are_survived_or_refused(
-    fault: str, family: str, hub: Hub, models: Models, tmp_path: Path
-) -> None:
+def test_faults_are_survived_or_refused(fault, family, hub, models, tmp_path):
     key = f"models/me/{family}"
     kept = dict(hub.repositories[key])
     hub.faults = (SURVIVED | REFUSED)[fault](hub, key)
 
-    def load() -> Any:
+    def load():
         return loader(family).from_pretrained(f"me/{family}", cache_dir=tmp_path)
 
     try:

@@ -1,25 +1,20 @@
-from __future__ import annotations
-
 import errno
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 from huggingface_hub import ModelCard, constants, parse_eval_result_entries
 
-from paraphrastic_hf import SentenceEncoder, packaged_model
+from paraphrastic_hf import SentenceEncoder, evaluate, packaged_model
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoders.storage.locate import ASSETS
 from paraphrastic_hf.errors import BusyError, DiskError, ModelError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
 from paraphrastic_hf.hub.cards import PACKAGED
 from paraphrastic_hf.hub.licenses import (
@@ -35,8 +30,8 @@ from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.io.send import find_leaks
 from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
 from tests.evaluation.sts_files import write_sts
-from tests.hub.families import Models, hub_of, offline
-from tests.hub.server import Fault, Hub, account, pointing, running
+from tests.hub.families import hub_of, offline
+from tests.hub.server import Fault, account, pointing, running
 
 # huggingface_hub uploads large files with a deprecated call of its HTTP library
 ROOT = Path(__file__).parents[2]
@@ -47,13 +42,13 @@ KEY = "models/me/word"
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
+def hub(tmp_path):
     with hub_of(tmp_path / "home") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def scores(models: Models, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scores(models, tmp_path_factory):
     """Results of `paraphrastic evaluate --output` for a tiny model."""
     folder = tmp_path_factory.mktemp("scores")
     write_sts(folder / "eval")
@@ -62,9 +57,7 @@ def scores(models: Models, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_a_dry_run_writes_the_files_without_network(
-    models: Models, hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_writes_the_files_without_network(models, hub, tmp_path, capsys):
     out = tmp_path / "out"
     options = ["--dry-run", str(out), "--source-license", "pairs.tsv=cc0-1.0", "--hide-paths"]
     assert main(["publish", "model", str(models("word")), "me/word", *options]) == 0
@@ -85,7 +78,7 @@ def test_a_dry_run_writes_the_files_without_network(
     assert str(out) in capsys.readouterr().err
 
 
-def test_one_process_at_a_time_writes_a_dry_run(tmp_path: Path) -> None:
+def test_one_process_at_a_time_writes_a_dry_run(tmp_path):
     out = tmp_path / "out"
     with locked(out), pytest.raises(BusyError):
         publish("space", write_space(tmp_path / "space"), "me/mine", dry_run=out)
@@ -94,7 +87,7 @@ def test_one_process_at_a_time_writes_a_dry_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md", "tokenizer.json", "tokenizers"])
-def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: Path) -> None:
+def test_a_link_out_of_a_model_is_refused(name, models, tmp_path):
     folder, outside = tmp_path / "model", tmp_path / "outside"
     shutil.copytree(models("word"), folder)
     outside.mkdir()
@@ -114,7 +107,7 @@ def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: P
         assert not (tmp_path / "out").exists()
 
 
-def test_links_in_a_space_are_followed_within_it(tmp_path: Path) -> None:
+def test_links_in_a_space_are_followed_within_it(tmp_path):
     folder = write_space(tmp_path / "space")
     (folder / "same.py").symlink_to("app.py")
     publish("space", folder, "me/mine", dry_run=tmp_path / "out")
@@ -124,7 +117,7 @@ def test_links_in_a_space_are_followed_within_it(tmp_path: Path) -> None:
         publish("space", folder, "me/mine", dry_run=tmp_path / "second")
 
 
-def test_links_of_a_snapshot_are_followed(models: Models, tmp_path: Path) -> None:
+def test_links_of_a_snapshot_are_followed(models, tmp_path):
     snapshot, blobs = tmp_path / "cache" / "snapshots" / "1", tmp_path / "cache" / "blobs"
     shutil.copytree(models("word"), blobs)
     snapshot.mkdir(parents=True)
@@ -138,7 +131,7 @@ def test_links_of_a_snapshot_are_followed(models: Models, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_foreign_code_needs_permission(models: Models, tmp_path: Path) -> None:
+def test_foreign_code_needs_permission(models, tmp_path):
     folder = tmp_path / "model"
     shutil.copytree(models("word"), folder)
     changed, foreign = folder / code_file(folder), folder / "paraphrastic_evil.py"
@@ -160,7 +153,7 @@ def test_foreign_code_needs_permission(models: Models, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_code_of_an_earlier_version_is_replaced(models: Models, tmp_path: Path) -> None:
+def test_code_of_an_earlier_version_is_replaced(models, tmp_path):
     folder, out = tmp_path / "model", tmp_path / "out"
     shutil.copytree(models("word"), folder)
     now, earlier = code_file(folder), "paraphrastic_models_averaging.py"
@@ -173,15 +166,13 @@ def test_code_of_an_earlier_version_is_replaced(models: Models, tmp_path: Path) 
     assert not (out / earlier).exists()
 
 
-def code_file(folder: Path) -> str:
+def code_file(folder):
     """The file of a model's class, from its config."""
     config = json.loads((folder / "config.json").read_text())
     return str(config["auto_map"]["AutoModel"]).split(".")[0] + ".py"
 
 
-def test_scores_are_published(
-    models: Models, scores: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_are_published(models, scores, hub, monkeypatch):
     measured = json.loads((scores / "sts.json").read_text())
     assert results.result_files([measured]) == {}  # not the number of rows of a benchmark
     row = next(it for it in measured["rows"] if (it["group"], it["name"]) == ("STS-B", "test"))
@@ -226,15 +217,15 @@ def test_scores_are_published(
         ("MIT (collection); each set has its authors' terms", "unstated"),
     ],
 )
-def test_release_class_by_hand(license: str, allows: str) -> None:
+def test_release_class_by_hand(license, allows):
     assert release_class(license) == allows
 
 
-def source(release: str) -> SourceLicense:
+def source(release):
     return SourceLicense(f"{release}.tsv", "its license", release)
 
 
-def test_the_sources_decide_the_license() -> None:
+def test_the_sources_decide_the_license():
     assert checked_license([source("open")], None, private=False) == "cc-by-sa-4.0"
     assert checked_license([source("open")], "mit", private=False) == "mit"
     assert checked_license([source("unstated")], None, private=True) is None
@@ -249,7 +240,7 @@ def test_the_sources_decide_the_license() -> None:
         checked_license([], None, private=False)
 
 
-def test_unlicensed_sources_require_a_private_repository(models: Models, hub: Hub) -> None:
+def test_unlicensed_sources_require_a_private_repository(models, hub):
     with pytest.raises(PublishError):
         publish("model", models("word"), "me/word", details=ModelDetails(hide_paths=True))
     with pytest.raises(PublishError):
@@ -263,7 +254,7 @@ def test_unlicensed_sources_require_a_private_repository(models: Models, hub: Hu
     assert "models/me/sick" not in hub.public
 
 
-def test_changed_weights_are_refused(models: Models, hub: Hub, tmp_path: Path) -> None:
+def test_changed_weights_are_refused(models, hub, tmp_path):
 
     folder = tmp_path / "mine"
     shutil.copytree(models("word"), folder)
@@ -279,7 +270,7 @@ def test_changed_weights_are_refused(models: Models, hub: Hub, tmp_path: Path) -
     assert KEY in hub.repositories
 
 
-def test_sources_of_earlier_models_count(models: Models, tmp_path: Path) -> None:
+def test_sources_of_earlier_models_count(models, tmp_path):
     run = TrainedModel.read(models("word"))
     stated = {"pairs.tsv": "cc0-1.0"}
     from_english = replace(run, recipe={**run.recipe, "start": "english"})
@@ -297,7 +288,7 @@ def test_sources_of_earlier_models_count(models: Models, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_packaged_model_has_the_license_of_its_card(hub: Hub) -> None:
+def test_a_packaged_model_has_the_license_of_its_card(hub):
     publish("model", "english", "me/english")
     pushed = hub.repositories["models/me/english"]
     card = ModelCard(pushed["README.md"].decode())
@@ -315,7 +306,7 @@ def test_a_packaged_model_has_the_license_of_its_card(hub: Hub) -> None:
     assert pushed["model.safetensors"] == (packaged_model() / "model.safetensors").read_bytes()
 
 
-def test_absolute_paths_are_refused_or_shortened(models: Models, hub: Hub) -> None:
+def test_absolute_paths_are_refused_or_shortened(models, hub):
     stated = ModelDetails(source_licenses=OPEN.source_licenses)
     with pytest.raises(PublishError):
         publish("model", models("word"), "me/word", details=stated)
@@ -327,7 +318,7 @@ def test_absolute_paths_are_refused_or_shortened(models: Models, hub: Hub) -> No
 CARD = "---\ntitle: Mine\nsdk: gradio\napp_file: app.py\n---\n# Mine\n"
 
 
-def write_space(folder: Path, program: str = "print(1)\n", card: str = CARD) -> Path:
+def write_space(folder, program="print(1)\n", card=CARD):
     folder.mkdir()
     (folder / "README.md").write_text(card)
     (folder / "app.py").write_text(program)
@@ -350,7 +341,7 @@ def write_space(folder: Path, program: str = "print(1)\n", card: str = CARD) -> 
         "/home/jürgen/pairs.tsv",
     ],
 )
-def test_secrets_and_paths_are_found(leak: str, tmp_path: Path) -> None:
+def test_secrets_and_paths_are_found(leak, tmp_path):
     (tmp_path / "app.py").write_text(f"# fine\n{leak}\n")
     found = find_leaks(tmp_path)[0]
     assert found.startswith("app.py, line 2: ")
@@ -360,7 +351,7 @@ def test_secrets_and_paths_are_found(leak: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", [".env", ".env.local", ".streamlit/secrets.toml", "id_rsa.bak", ".ssh/config", "a.pem"]
 )
-def test_a_file_of_secrets_is_not_uploaded(name: str, hub: Hub, tmp_path: Path) -> None:
+def test_a_file_of_secrets_is_not_uploaded(name, hub, tmp_path):
     folder = write_space(tmp_path / "space")
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("X=1")
@@ -371,7 +362,7 @@ def test_a_file_of_secrets_is_not_uploaded(name: str, hub: Hub, tmp_path: Path) 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("name", ["a.txt", "a.png", "a.model", "a.safetensors"])
-def test_leaks_are_found_in_any_text_encoding(name: str, encoding: str, tmp_path: Path) -> None:
+def test_leaks_are_found_in_any_text_encoding(name, encoding, tmp_path):
     text = "# Ünïque\nghp_" + "a1B2" * 9 + "\n/home/me/x\n"
     (tmp_path / name).write_bytes((text).encode(encoding))
     token, path = find_leaks(tmp_path)
@@ -379,7 +370,7 @@ def test_leaks_are_found_in_any_text_encoding(name: str, encoding: str, tmp_path
     assert path.endswith("/home/me/x")
 
 
-def test_binary_files_are_searched_for_tokens(tmp_path: Path) -> None:
+def test_binary_files_are_searched_for_tokens(tmp_path):
     numbers = np.random.default_rng(0).bytes(2**22)
     (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers)
     assert find_leaks(tmp_path) == []
@@ -388,12 +379,12 @@ def test_binary_files_are_searched_for_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_packaged_files_have_no_leaks() -> None:
+def test_packaged_files_have_no_leaks():
     for folder in (ASSETS, ROOT / "recipes", ROOT / "hub_cards"):
         assert find_leaks(folder) == []
 
 
-def test_training_records_are_searched_for_any_absolute_path(tmp_path: Path) -> None:
+def test_training_records_are_searched_for_any_absolute_path(tmp_path):
     (tmp_path / "recipe.yaml").write_text("path: /eos/me/pairs.tsv\nother: train/a/b.tsv\n")
     text = "# https://example.org/home/me/x and data/home/x, /api/models, ./tmp/x, /or and /eos/x\n"
     (tmp_path / "README.md").write_text(text)
@@ -401,7 +392,7 @@ def test_training_records_are_searched_for_any_absolute_path(tmp_path: Path) -> 
     assert leak.startswith("recipe.yaml, line 1")
 
 
-def bert(folder: Path) -> Path:
+def bert(folder):
     folder.mkdir()
     (folder / "config.json").write_text('{"model_type": "bert"}')
     return folder
@@ -421,15 +412,13 @@ def bert(folder: Path) -> Path:
         ("spice", bert),
     ],
 )
-def test_a_folder_of_another_kind_is_refused(
-    kind: str, make: Callable[[Path], Any], hub: Hub, tmp_path: Path
-) -> None:
+def test_a_folder_of_another_kind_is_refused(kind, make, hub, tmp_path):
     with pytest.raises(ModelError):
         publish(kind, make(tmp_path / "folder"), "me/mine")
     assert hub.repositories == {}
 
 
-def test_a_metric_is_named_after_its_script(hub: Hub) -> None:
+def test_a_metric_is_named_after_its_script(hub):
     with pytest.raises(PublishError):
         publish("metric", "simile", "me/similarity")
     publish("metric", "simile", "me/simile")
@@ -438,7 +427,7 @@ def test_a_metric_is_named_after_its_script(hub: Hub) -> None:
     card = pushed["README.md"].decode()
     assert 'evaluate.load("me/simile")' in card
     assert PLACE not in card
-    assert PLACE in (MODULE / "README.md").read_text(encoding="utf-8")
+    assert PLACE in (MODULE / "README.md").read_text()
 
 
 ACCOUNTS = {"hf_write": account("me", orgs=["ours"]), "hf_read": account("me", role="read")}
@@ -454,9 +443,7 @@ ACCOUNTS = {"hf_write": account("me", orgs=["ours"]), "hf_read": account("me", r
         ("hf_write", "me/mi ne", "'me/mi ne'"),
     ],
 )
-def test_missing_permissions_are_refused(
-    token: str | None, repository: str, said: str, tmp_path: Path
-) -> None:
+def test_missing_permissions_are_refused(token, repository, said, tmp_path):
     folder = write_space(tmp_path / "space")
     with (
         running(accounts=ACCOUNTS) as hub,
@@ -468,9 +455,7 @@ def test_missing_permissions_are_refused(
     assert len(str(error.value)) < 250
 
 
-def test_the_token_is_checked_before_saving(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_token_is_checked_before_saving(tmp_path, monkeypatch):
     encoder = SentenceEncoder.from_pretrained()
     monkeypatch.setattr(SentenceEncoder, "save_pretrained", lambda *_: pytest.fail("saved"))
     with (
@@ -481,9 +466,7 @@ def test_the_token_is_checked_before_saving(
         encoder.push_to_hub("me/mine")
 
 
-def test_an_unreachable_hub_suggests_a_dry_run(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_hub_suggests_a_dry_run(hub, tmp_path, monkeypatch):
     folder = write_space(tmp_path / "space")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # an unused port
     with pytest.raises(PublishError):
@@ -492,7 +475,7 @@ def test_an_unreachable_hub_suggests_a_dry_run(
         publish("space", folder, "me/mine")
 
 
-def test_private_files_are_not_published(hub: Hub, tmp_path: Path) -> None:
+def test_private_files_are_not_published(hub, tmp_path):
     folder = write_space(tmp_path / "space")
     publish("space", folder, "me/mine")
     assert "spaces/me/mine" in hub.public
@@ -502,7 +485,7 @@ def test_private_files_are_not_published(hub: Hub, tmp_path: Path) -> None:
     assert "spaces/me/other" in hub.repositories.keys() - hub.public
 
 
-def test_publishing_again_replaces_files(models: Models, hub: Hub) -> None:
+def test_publishing_again_replaces_files(models, hub):
     publish("model", models("word"), "me/word", details=OPEN)
     hub.repositories[KEY] |= {"spiece.model": b"old", ".eval_results/old.yaml": b"", "own.txt": b""}
     commit = publish("model", models("word"), "me/word", details=OPEN, message="Again")
@@ -512,7 +495,7 @@ def test_publishing_again_replaces_files(models: Models, hub: Hub) -> None:
     assert "own.txt" in pushed  # files added by others stay
 
 
-def test_branches_and_pull_requests_do_not_change_main(hub: Hub, tmp_path: Path) -> None:
+def test_branches_and_pull_requests_do_not_change_main(hub, tmp_path):
     folder = write_space(tmp_path / "space")
     with pytest.raises(PublishError):
         publish("space", folder, "me/mine", pull_request=True)
@@ -530,7 +513,7 @@ def test_branches_and_pull_requests_do_not_change_main(hub: Hub, tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["500", "cut"])
-def test_an_upload_survives_server_errors(kind: str, models: Models, hub: Hub) -> None:
+def test_an_upload_survives_server_errors(kind, models, hub):
 
     hub.faults = [Fault("PUT /lfs", kind)]
     publish("model", models("word"), "me/word", details=OPEN)
@@ -543,7 +526,7 @@ SLOW = [pytest.param(place, marks=pytest.mark.slow) for place in ("preupload", "
 
 
 @pytest.mark.parametrize("place", ["create", "commit", *SLOW])
-def test_a_broken_upload_is_resumed(place: str, models: Models, hub: Hub) -> None:
+def test_a_broken_upload_is_resumed(place, models, hub):
     hub.faults = [Fault(f"POST .*/{place}", "500", 10**6)]
     with pytest.raises(PublishError):
         publish("model", models("word"), "me/word", details=OPEN)
@@ -555,7 +538,7 @@ def test_a_broken_upload_is_resumed(place: str, models: Models, hub: Hub) -> Non
     assert "model.safetensors" in hub.repositories[KEY]
 
 
-def test_a_concurrent_commit_is_not_overwritten(hub: Hub, tmp_path: Path) -> None:
+def test_a_concurrent_commit_is_not_overwritten(hub, tmp_path):
     folder = write_space(tmp_path / "space")
     publish("space", folder, "me/mine")
     (folder / "app.py").write_text("print(2)\n")
@@ -566,9 +549,7 @@ def test_a_concurrent_commit_is_not_overwritten(hub: Hub, tmp_path: Path) -> Non
     assert files["app.py"] == b"print(1)\n"
 
 
-def test_model_options_are_only_for_models(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_model_options_are_only_for_models(tmp_path, capsys):
     folder = str(write_space(tmp_path / "space"))
     assert main(["publish", "space", folder, "me/mine", "--license", "mit"]) == 2
     assert "--license" in capsys.readouterr().err
@@ -577,9 +558,7 @@ def test_model_options_are_only_for_models(
 
 
 @pytest.mark.parametrize("name", ["../../x.spm", "/etc/x", "..\\..\\x", "x\0y"])
-def test_a_file_name_outside_the_repository_is_refused(
-    name: str, models: Models, hub: Hub, tmp_path: Path
-) -> None:
+def test_a_file_name_outside_the_repository_is_refused(name, models, hub, tmp_path):
     publish("model", models("word"), "me/word", details=OPEN)
     hub.repositories[KEY][name] = b"out"
     cache = tmp_path / "cache" / "of" / "models"
@@ -588,13 +567,13 @@ def test_a_file_name_outside_the_repository_is_refused(
     assert not list(tmp_path.glob("x*"))
 
 
-def test_a_killed_dry_run_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_dry_run_can_be_repeated(tmp_path, monkeypatch):
 
     space, out = tmp_path / "space", tmp_path / "out"
     space.mkdir()
-    (space / "README.md").write_text("---\nsdk: static\n---\n", encoding="utf-8")
+    (space / "README.md").write_text("---\nsdk: static\n---\n")
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         assert not any(out.iterdir())
         raise OSError(errno.ENOSPC, "No space left on device", str(space / "README.md"))
 

@@ -1,32 +1,28 @@
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
+from paraphrastic_hf import load_recipe, train
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.hub.cards import SELECTION, composition, run_card
 from paraphrastic_hf.models import GENERATIVE
 from paraphrastic_hf.models.families import FAMILIES as ENCODERS
-from paraphrastic_hf.training.engine.run import train
-from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import DEMO, write_supervised
 from tests.trained import BGT, FAMILIES, code_of, trained
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory):
     return write_supervised(tmp_path_factory.mktemp("data"))
 
 
-def card_of(model: Path) -> str:
-    return (model / "README.md").read_text(encoding="utf-8")
+def card_of(model):
+    return (model / "README.md").read_text()
 
 
 QUICK = ("word", "tagging", "language_model", "scpn")
@@ -36,9 +32,7 @@ QUICK = ("word", "tagging", "language_model", "scpn")
     "name",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES],
 )
-def test_a_trained_model_has_a_card_whose_code_runs(
-    name: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trained_model_has_a_card_whose_code_runs(name, root, tmp_path, monkeypatch):
     model = trained(FAMILIES[name], tmp_path, root)
     text = card_of(model)
     assert text == run_card(model)
@@ -52,13 +46,13 @@ def test_a_trained_model_has_a_card_whose_code_runs(
     exec(compile(code_of(text), "README.md", "exec"), {"__name__": "card"})
 
 
-def test_every_family_has_its_own_sentence() -> None:
+def test_every_family_has_its_own_sentence():
     sentences = [model.card_sentence for model in (*ENCODERS.values(), *GENERATIVE)]
     assert all(sentences)
     assert len({*sentences}) == len(sentences)
 
 
-def test_a_generative_card_lists_active_units(root: Path, tmp_path: Path) -> None:
+def test_a_generative_card_lists_active_units(root, tmp_path):
     model = trained(BGT, tmp_path, root)
     card, run = card_of(model), json.loads((model / "run.json").read_text())
     for name, value in run["held_out"]["active_units"].items():
@@ -66,13 +60,13 @@ def test_a_generative_card_lists_active_units(root: Path, tmp_path: Path) -> Non
     assert '.translate(["a cat sleeps"], to="fr")' in card
 
 
-def test_an_unknown_family_is_named(tmp_path: Path) -> None:
+def test_an_unknown_family_is_named(tmp_path):
 
     assert "new-one" in composition({"model_type": "new-one"}, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["word", "tagging", "language_model"])
-def test_scores_on_the_card_are_those_of_the_run(name: str, root: Path, tmp_path: Path) -> None:
+def test_scores_on_the_card_are_those_of_the_run(name, root, tmp_path):
     model = trained(FAMILIES[name], tmp_path, root)
     run, card = json.loads((model / "run.json").read_text()), card_of(model)
     at = run["progress"]
@@ -94,7 +88,7 @@ def test_scores_on_the_card_are_those_of_the_run(name: str, root: Path, tmp_path
         assert "10 sentences" in card
 
 
-def test_the_card_names_license_and_languages(root: Path, tmp_path: Path) -> None:
+def test_the_card_names_license_and_languages(root, tmp_path):
     recipe = FAMILIES["word"].replace(f"[{DEMO}]", f"[{{path: {DEMO}, languages: [en, fr]}}]")
     front = yaml.safe_load(
         (trained(recipe, tmp_path, root) / "README.md").read_text().split("---")[1]
@@ -106,7 +100,7 @@ def test_the_card_names_license_and_languages(root: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_dropped_language_is_not_listed(root: Path, tmp_path: Path) -> None:
+def test_a_dropped_language_is_not_listed(root, tmp_path):
     french = f"[{DEMO}, {{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
     recipe = FAMILIES["sentencepiece"].replace(f"[{DEMO}]", french)
     recipe = recipe.replace("vocab_size: 250", "vocab_size: 390, apart: [fr]")
@@ -117,7 +111,7 @@ def test_a_dropped_language_is_not_listed(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_table_changed_after_selection_is_mentioned(root: Path, tmp_path: Path) -> None:
+def test_a_table_changed_after_selection_is_mentioned(root, tmp_path):
     from tests.evaluation.sts_files import write_sts
 
     write_sts(tmp_path / "data" / "eval")
@@ -129,9 +123,9 @@ def test_a_table_changed_after_selection_is_mentioned(root: Path, tmp_path: Path
     assert "`finish`" in card
 
 
-def test_held_out_pairs_and_unknown_sets_are_named(root: Path, tmp_path: Path) -> None:
+def test_held_out_pairs_and_unknown_sets_are_named(root, tmp_path):
     model = trained(FAMILIES["word"], tmp_path, root)
-    run = json.loads((model / "run.json").read_text(encoding="utf-8"))
+    run = json.loads((model / "run.json").read_text())
     progress = {**run["progress"], "best_step": 2, "best_score": 61.25}
     told = {"progress": progress, "development": "newer", "pairs_held_out": {"en-fr": 1200}}
     card = run_card(model, run={**run, **told})
@@ -141,7 +135,7 @@ def test_held_out_pairs_and_unknown_sets_are_named(root: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_the_card_states_word_order(root: Path, tmp_path: Path) -> None:
+def test_the_card_states_word_order(root, tmp_path):
     limits = {}
     for name in ("recurrent", "charagram", "mixture"):
         (tmp_path / name).mkdir()
@@ -152,7 +146,7 @@ def test_the_card_states_word_order(root: Path, tmp_path: Path) -> None:
     assert "n-gram" in limits["mixture"]
 
 
-def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_path: Path) -> None:
+def test_another_run_in_the_folder_has_its_own_card_and_curve(root, tmp_path):
     model = trained(FAMILIES["word"], tmp_path, root)
     assert (model / "training.png").exists()
     recipe = load_recipe(tmp_path / "recipe.yaml", ["--epochs", "0"])
@@ -176,12 +170,10 @@ sys.meta_path.insert(0, Absent())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gated_conv", "marian", "language_model", "sentencepiece"])
-def test_examples_for_other_libraries_run_without_this_package(
-    name: str, root: Path, tmp_path: Path
-) -> None:
+def test_examples_for_other_libraries_run_without_this_package(name, root, tmp_path):
 
     model = trained(FAMILIES[name], tmp_path, root)
-    code = code_of((model / "README.md").read_text("utf-8"))
+    code = code_of((model / "README.md").read_text())
     named = re.findall(r"^(?:model|directory) = .*$", code, re.MULTILINE)[:1]
     kept = [part for part in code.split("\n\n") if "paraphrastic_hf" not in part]
     kept = [part for part in kept if not part.startswith(("Translator.", "model = "))]

@@ -52,11 +52,11 @@ class Case:
     arguments: str
     other: str = ""  # text in the arguments and its replacement for a different second run
 
-    def changed(self) -> Case:
+    def changed(self):
         before, after = self.other.split()
         return Case(self.name, self.arguments.replace(before, after))
 
-    def line(self, out: Path, inputs: Path) -> list[str]:
+    def line(self, out, inputs):
         return self.arguments.replace("OUT", str(out)).replace("IN", str(inputs)).split()
 
 
@@ -102,7 +102,7 @@ CASES = [
 ]
 
 
-def make_inputs(folder: Path) -> None:
+def make_inputs(folder):
     """Write small models, texts and a corpus."""
     import yaml
 
@@ -111,28 +111,28 @@ def make_inputs(folder: Path) -> None:
     from tests.data_root import DEMO as demo
     from tests.pipelines.test_make import PAIRS
 
-    texts = [line.split("\t") for line in demo.read_text(encoding="utf-8").splitlines()]
+    texts = [line.split("\t") for line in demo.read_text().splitlines()]
     lines = [f"{first} {n}" for n in range(40) for first, _ in texts]
     other = [f"{second} {n}" for n in range(40) for _, second in texts]
     for name, content in (("lines", lines), ("other", other), ("few", lines[:9])):
-        (folder / f"{name}.txt").write_text("\n".join(content) + "\n", encoding="utf-8")
-    (folder / "few2.txt").write_text("\n".join(other[:9]) + "\n", encoding="utf-8")
+        (folder / f"{name}.txt").write_text("\n".join(content) + "\n")
+    (folder / "few2.txt").write_text("\n".join(other[:9]) + "\n")
     choice = random.Random(0)
     vectors = (
         f"word{n} " + " ".join(f"{choice.gauss(0, 1):.4f}" for _ in range(16)) for n in range(3000)
     )
-    (folder / "vectors.txt").write_text("\n".join(vectors) + "\n", encoding="utf-8")
+    (folder / "vectors.txt").write_text("\n".join(vectors) + "\n")
     pairs = "".join(f"{a}\t{b}\n" for a, b in PAIRS)
-    (folder / "pairs.tsv").write_text(pairs, encoding="utf-8")
+    (folder / "pairs.tsv").write_text(pairs)
     recipes = {name: trained.FAMILIES[name] for name in ("word", "char_cnn", "language_model")}
     recipes |= {name: trained.FAMILIES[name] for name in ("bgt", "marian", "scpn", "paraphraser")}
     recipes["word"] = recipes["word"].replace("epochs: 1", "epochs: 6")
     recipes["word"] = recipes["word"].replace("none}", "none, checkpoint_every: 5}")
     tuned = recipes["word"].replace("development: none", "development: clean")
-    (folder / "tuned.yaml").write_text(tuned, encoding="utf-8")
+    (folder / "tuned.yaml").write_text(tuned)
     recipes["head"] = trained.SUPERVISED["relatedness"].replace("epochs: 2", "epochs: 1")
     for name, text in recipes.items():
-        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(text)
         line = ["train", str(folder / f"{name}.yaml"), "--output", str(folder / name), "--quiet"]
         assert main(line) == 0, name
     corpus = {
@@ -141,9 +141,9 @@ def make_inputs(folder: Path) -> None:
         "steps": ["duplicates", {"overlap": {"at_most": 0.6}}, {"words": {"at_most": 8}}],
         "make": {"tasks": 3, "workers": 2, "block": 40},
     }
-    (folder / "c1.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
+    (folder / "c1.yaml").write_text(yaml.safe_dump(corpus))
     corpus["steps"] = ["duplicates", {"overlap": {"at_most": 0.3}}]
-    (folder / "c2.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
+    (folder / "c2.yaml").write_text(yaml.safe_dump(corpus))
     for arguments in (
         f"corpus make {folder}/c1.yaml --output {folder}/c --quiet",
         f"corpus encode english {folder}/lines.txt --output {folder}/v1 --quiet",
@@ -155,16 +155,14 @@ def make_inputs(folder: Path) -> None:
 class Run:
     """One command in a fork, with its messages in a file."""
 
-    def __init__(
-        self, line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None = None
-    ) -> None:
+    def __init__(self, line, out, errors, kill=None):
         self.errors, self.events = errors, errors.with_suffix(".events")
         self.events.write_bytes(b"")
         given = (line, out, errors, self.events, kill)
         self.process = FORKS.Process(target=run_attacked, args=given)
         self.process.start()
 
-    def wait(self) -> tuple[int, int, str]:
+    def wait(self):
         """Return the exit status, the number of operations on the output folder and the messages.
 
         The status is negative after a signal and 999 if the command hung.
@@ -179,20 +177,18 @@ class Run:
         return status, count, self.errors.read_text(encoding="utf-8", errors="replace")
 
 
-def run_attacked(
-    line: list[str], out: Path, errors: Path, events: Path, kill: tuple[int, int] | None
-) -> None:
+def run_attacked(line, out, errors, events, kill):
     """Run a command in a fork. Count its operations on `out`, and kill it at one of them."""
     os.setpgid(0, 0)
     for number, path in ((1, os.devnull), (2, str(errors))):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
     seen, owner, told = 0, os.getpid(), os.open(events, os.O_WRONLY)
 
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
+    def watch(event, arguments):
         nonlocal seen
         if event not in EVENTS or not str(arguments[0]).startswith(str(out)):
             return
-        if event == "open" and not (int(arguments[2] or 0)) & (os.O_WRONLY | os.O_RDWR):  # type: ignore[call-overload]
+        if event == "open" and not (int(arguments[2] or 0)) & (os.O_WRONLY | os.O_RDWR):
             return
         if os.getpid() != owner:
             return
@@ -207,7 +203,7 @@ def run_attacked(
     sys.exit(main(line))
 
 
-def contents(out: Path) -> dict[str, str]:
+def contents(out):
     """Return a hash of every file in a folder, ignoring times."""
     found = {}
     for path in sorted(out.rglob("*")):
@@ -221,7 +217,7 @@ def contents(out: Path) -> dict[str, str]:
     return found
 
 
-def differs(whole: dict[str, str], now: dict[str, str]) -> str:
+def differs(whole, now):
     """Describe the differences between two folders."""
     names = [name for name in sorted({*whole, *now}) if whole.get(name) != now.get(name)]
     return ", ".join(
@@ -230,19 +226,19 @@ def differs(whole: dict[str, str], now: dict[str, str]) -> str:
     )[:500]
 
 
-def is_short(message: str) -> bool:
+def is_short(message):
     """Return whether a message is short and has no traceback."""
     return bool(message.strip()) and "Traceback" not in message and len(message) < 2000
 
 
-def described(what: str, wrong: str) -> str:
+def described(what, wrong):
     return f"{what}: {wrong}" if wrong else ""
 
 
 class Attack:
     """The attacks on one command."""
 
-    def __init__(self, case: Case, inputs: Path, folder: Path, choice: random.Random) -> None:
+    def __init__(self, case, inputs, folder, choice):
         self.case, self.inputs, self.folder, self.choice = case, inputs, folder, choice
         self.out = folder / "out"
         status, self.count, errors = self._fresh()
@@ -261,28 +257,26 @@ class Attack:
         if unequal := differs(self.whole, contents(self.out)):
             raise SystemExit(f"two equal runs of {case.name} differ: {unequal}")
 
-    def _run(
-        self, name: str = "errors", kill: tuple[int, int] | None = None, case: Case | None = None
-    ) -> Run:
+    def _run(self, name="errors", kill=None, case=None):
         line = (case or self.case).line(self.out, self.inputs)
         return Run(line, self.out, self.folder / name, kill)
 
-    def _empty(self) -> None:
+    def _empty(self):
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
 
-    def _fresh(self) -> tuple[int, int, str]:
+    def _fresh(self):
         self._empty()
         return self._run().wait()
 
-    def _again(self) -> str:
+    def _again(self):
         """Run the command again and describe what went wrong."""
         status, _, errors = self._run().wait()
         if status:
             return f"the next run ended with {status}: {errors.strip()[-600:]}"
         return differs(self.whole, contents(self.out))
 
-    def killed(self) -> str:
+    def killed(self):
         self._empty()
         kill = self.choice.randint(1, max(self.count, 1)), self.choice.choice(SIGNALS)
         status, _, errors = self._run(kill=kill).wait()
@@ -293,7 +287,7 @@ class Attack:
             return ""
         return described(what, self._again())
 
-    def full(self) -> str:
+    def full(self):
         self._empty()
         share = self.choice.uniform(0.0, 0.9)
         size = max(4096, int(self.size * share))
@@ -315,7 +309,7 @@ class Attack:
         finally:
             subprocess.run(["umount", "-l", str(self.out)], check=True)
 
-    def two(self) -> str:
+    def two(self):
         is_other = bool(self.case.other) and self.choice.random() < 0.5
         self._empty()
         runs = [self._run("errors1")]
@@ -335,7 +329,7 @@ class Attack:
         return described(what, differs(self.whole, now))
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=6, help="cases per attack and command")
@@ -385,7 +379,7 @@ def main(arguments: list[str] | None = None) -> int:
     return bool(failures)
 
 
-def _import_all() -> None:
+def _import_all():
     """Import everything once for all forks."""
     import importlib
     import pkgutil

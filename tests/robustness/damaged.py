@@ -22,13 +22,11 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from paraphrastic_hf.errors import ParaphrasticError
-from tests.robustness.subjects import SUBJECTS, Subject
+from tests.robustness.subjects import SUBJECTS
 
 SECONDS = 120  # limit of a case on a busy machine
 MEMORY = 3 << 30  # most bytes that reading may allocate
@@ -39,7 +37,7 @@ VALUES = [
 ]
 
 
-def damage(path: Path, choice: random.Random) -> str:
+def damage(path, choice):
     """Damage a file at random and return the kind of damage."""
     data = bytearray(path.read_bytes())
     place = choice.randrange(len(data)) if data else 0
@@ -76,7 +74,7 @@ def damage(path: Path, choice: random.Random) -> str:
     return kind
 
 
-def one_case(subject: Subject, good: Path, folder: Path, seed: str, right: Any) -> str:
+def one_case(subject, good, folder, seed, right):
     """Read one damaged copy and return `refused`, `right`, `other` or what went wrong."""
     choice = random.Random(seed)
     shutil.rmtree(folder, ignore_errors=True)
@@ -100,11 +98,11 @@ def one_case(subject: Subject, good: Path, folder: Path, seed: str, right: Any) 
     return "right" if same(result, right) else "other"
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a, b):
     return pickle.dumps(a) == pickle.dumps(b)
 
 
-def in_a_fork(work: Callable[[Callable[[Any], None]], None], quiet: Path) -> list[Any]:
+def in_a_fork(work, quiet):
     """Return the values that `work` sends from a fork, then None or the reason of a failure.
 
     The fork is killed after `SECONDS` without a value.
@@ -127,7 +125,7 @@ def in_a_fork(work: Callable[[Callable[[Any], None]], None], quiet: Path) -> lis
     return [*told, "it hung" if hung else f"it ended with {code}" if code else None]
 
 
-def limited(work: Callable[[Callable[[Any], None]], None], writer: Any, quiet: Path) -> None:
+def limited(work, writer, quiet):
     """Run `work` with limited memory, and its messages in a file."""
     with quiet.open("wb") as file:
         os.dup2(file.fileno(), 1)
@@ -137,15 +135,13 @@ def limited(work: Callable[[Callable[[Any], None]], None], writer: Any, quiet: P
     work(writer.send)
 
 
-def try_subject(
-    name: str, cases: int, seed: int, temporary: Path
-) -> tuple[Counter[str], list[str]]:
+def try_subject(name, cases, seed, temporary):
     """Read damaged copies of one subject and return the counts of outcomes and the failures."""
     subject, good, quiet = SUBJECTS[name], temporary / "good", temporary / "quiet"
     shutil.rmtree(good, ignore_errors=True)
     good.mkdir()
 
-    def make(tell: Callable[[Any], None]) -> None:
+    def make(tell):
         subject.make(good)
         copy = temporary / "copy"
         shutil.rmtree(copy, ignore_errors=True)
@@ -165,7 +161,7 @@ def try_subject(
     done = 0
     while done < cases:
 
-        def work(tell: Callable[[Any], None], start: int = done) -> None:
+        def work(tell, start=done):
             for case in range(start, min(start + 100, cases)):
                 tell(one_case(subject, good, temporary / "copy", f"{seed} {name} {case}", right))
 
@@ -182,7 +178,7 @@ def try_subject(
     return counts, failures
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=200, help="cases per subject")

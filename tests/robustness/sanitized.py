@@ -43,7 +43,7 @@ ALPHABETS = [
 BROKEN = ["\ud800", "\udfff", "\udc80\ud83d"]  # not encodable as UTF-8
 
 
-def build(compiler: str, folder: Path) -> str | None:
+def build(compiler, folder):
     """Compile the modules with sanitizers. Return the sanitizers' library, None if not found."""
     include = f"-I{sysconfig.get_path('include')}"
     for name, part in SOURCES.items():
@@ -59,7 +59,7 @@ def build(compiler: str, folder: Path) -> str | None:
     return None
 
 
-def main() -> int:
+def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60, help="total time of the fuzzing")
@@ -91,7 +91,7 @@ def main() -> int:
     return code
 
 
-def load(folder: Path) -> list[Any]:
+def load(folder):
     """Import the sanitized modules under the names that the package uses."""
     modules = []
     for name, part in SOURCES.items():
@@ -106,7 +106,7 @@ def load(folder: Path) -> list[Any]:
     return modules
 
 
-def fuzz(folder: Path, seed: int, seconds: float) -> None:
+def fuzz(folder, seed, seconds):
     """Run every part for a share of the time, at least one round, and print the counts."""
     words, rows, windows = load(folder)
     from paraphrastic_hf.encoders.static import engine as static
@@ -150,7 +150,7 @@ def fuzz(folder: Path, seed: int, seconds: float) -> None:
         print(f"{name}: {count:,} in {rounds:,} rounds", flush=True)
 
 
-def some_text(choice: random.Random) -> str:
+def some_text(choice):
     """Return a random text with words around the length limits of the C code."""
     alphabet = choice.choice(ALPHABETS)
     kind = choice.random()
@@ -163,7 +163,7 @@ def some_text(choice: random.Random) -> str:
     return "".join(choice.choices(alphabet, k=choice.randrange(60)))
 
 
-def expected(tokenizer: Any, texts: list[str], table: np.ndarray) -> np.ndarray:
+def expected(tokenizer, texts, table):
     """Return the mean vectors computed with the tokenizer and numpy."""
     from paraphrastic_hf.text.normalize import valid_unicode
 
@@ -175,7 +175,7 @@ def expected(tokenizer: Any, texts: list[str], table: np.ndarray) -> np.ndarray:
     return means
 
 
-def texts(choice: random.Random, encoders: list[Any]) -> int:
+def texts(choice, encoders):
     """Compare random texts with `expected`, for one encoder and one precision."""
     tokenizer, encoder, exact, tables = choice.choice(encoders)
     batch = [some_text(choice) for _ in range(choice.choice([1, 2, 3, 40, 400]))]
@@ -190,7 +190,7 @@ def texts(choice: random.Random, encoders: list[Any]) -> int:
     return len(batch)
 
 
-def arrow_texts(choice: random.Random, encoders: list[Any]) -> int:
+def arrow_texts(choice, encoders):
     """Compare random bytes in Arrow's layout with the texts that they are read as."""
     from paraphrastic_hf.encoders.output import rounded
 
@@ -214,7 +214,7 @@ def arrow_texts(choice: random.Random, encoders: list[Any]) -> int:
     return len(raw)
 
 
-def threads(choice: random.Random, encoders: list[Any]) -> int:
+def threads(choice, encoders):
     """Encode in six threads that share one growing word table."""
     from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
@@ -223,7 +223,7 @@ def threads(choice: random.Random, encoders: list[Any]) -> int:
     batches = [[some_text(choice) for _ in range(60)] for _ in range(6)]
     found: dict[int, np.ndarray] = {}
 
-    def work(number: int) -> None:
+    def work(number):
         found[number] = shared.encode(batches[number], exact)
 
     running = [threading.Thread(target=work, args=(number,)) for number in range(len(batches))]
@@ -236,7 +236,7 @@ def threads(choice: random.Random, encoders: list[Any]) -> int:
     return sum(map(len, batches))
 
 
-def forks(choice: random.Random, encoders: list[Any]) -> int:
+def forks(choice, encoders):
     """Encode in forks while another thread encodes."""
     tokenizer, encoder, exact, _ = choice.choice(encoders[1:])
     batch = [some_text(choice) for _ in range(60)]
@@ -274,7 +274,7 @@ ODD: list[Any] = [
 REFUSALS = (TypeError, ValueError, OverflowError, IndexError, MemoryError, BufferError)
 
 
-def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) -> int:
+def wrong_arguments(choice, words, rows, windows):
     """Call functions with random arguments, which must give a result or an error."""
     table = words.WordTable(lowercase=choice.random() < 0.5)
     table.add(["a", "b"], np.int32([1, 1]), np.int32([0, choice.choice([0, 2, 99, -5])]))
@@ -315,7 +315,7 @@ def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) 
     return calls
 
 
-def window_pairs(choice: random.Random, module: Any) -> int:
+def window_pairs(choice, module):
     """Compare SIM by windows of random texts with numpy."""
     from paraphrastic_hf.metrics.windows import match_in_numpy
     from paraphrastic_hf.text.ragged import Ragged
@@ -340,7 +340,7 @@ def window_pairs(choice: random.Random, module: Any) -> int:
     return len(own)
 
 
-def adam(choice: random.Random, module: Any) -> int:
+def adam(choice, module):
     """Compare steps of Adam on rows with numpy."""
     count, dim = choice.choice([1, 2, 7, 40]), choice.choice([1, 3, 16, 17, 64])
     numbers = np.random.default_rng(choice.randrange(2**32))

@@ -1,11 +1,7 @@
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +30,7 @@ PRINTING = {
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     count = 2000
     texts = {
@@ -44,15 +40,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "VECTORS": "".join(f"w{n} " + "0.25 " * 50 + "1\n" for n in range(400)),
     }
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text)
     make = "make: {tasks: 1, workers: 1, block: 500}"
     recipe = f"kind: corpus\ndata: {{sources: [{folder / 'PAIRS'}]}}\nsteps: [duplicates]\n{make}\n"
-    (folder / "RECIPE").write_text(recipe, encoding="utf-8")
+    (folder / "RECIPE").write_text(recipe)
     return {name: str(folder / name) for name in (*texts, "RECIPE")}
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path):
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(folder)]
@@ -64,7 +60,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def filled(command: str, files: dict[str, str], output: str = "") -> list[str]:
+def filled(command, files, output=""):
     words = [word.replace("OUT", output) for word in command.split()]
     return [files.get(word, word) for word in words]
 
@@ -73,9 +69,7 @@ def filled(command: str, files: dict[str, str], output: str = "") -> list[str]:
     "name",
     [pytest.param(each, marks=() if each in QUICK else pytest.mark.slow) for each in COMMANDS],
 )
-def test_a_command_names_the_file_and_the_full_disk(
-    name: str, disk: Path, files: dict[str, str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_names_the_file_and_the_full_disk(name, disk, files, capfd):
     assert main(filled(COMMANDS[name], files, str(disk / "out"))) == 2
     said = capfd.readouterr().err
     assert "Traceback" not in said
@@ -87,7 +81,7 @@ def test_a_command_names_the_file_and_the_full_disk(
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists(FULL), reason="/dev/full does not exist")
 @pytest.mark.parametrize("name", PRINTING)
-def test_a_command_that_prints_to_a_full_disk_fails(name: str, files: dict[str, str]) -> None:
+def test_a_command_that_prints_to_a_full_disk_fails(name, files):
     command = [sys.executable, "-m", "paraphrastic_hf.cli.main", *filled(PRINTING[name], files)]
     with open(FULL, "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -98,7 +92,7 @@ def test_a_command_that_prints_to_a_full_disk_fails(name: str, files: dict[str, 
 
 
 @pytest.mark.parametrize("library", ["numpy", "safetensors", "torch"])
-def test_disk_errors_of_libraries_are_recognized(library: str, disk: Path) -> None:
+def test_disk_errors_of_libraries_are_recognized(library, disk):
     import numpy as np
     import torch
     from safetensors.numpy import save_file
@@ -116,12 +110,10 @@ def test_disk_errors_of_libraries_are_recognized(library: str, disk: Path) -> No
     assert str(disk) in str(found)
 
 
-def test_disk_errors_in_threads_are_not_printed(
-    files: dict[str, str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_disk_errors_in_threads_are_not_printed(files, capfd):
     """TensorBoard writes in a thread."""
 
-    def write(error: Exception) -> None:
+    def write(error):
         raise error
 
     hook = threading.excepthook

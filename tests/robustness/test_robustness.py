@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
 from tests.robustness import damaged
-from tests.robustness.subjects import SUBJECTS
+from tests.robustness.subjects import SUBJECTS, Subject
 
 QUICK = ["vectors.txt", "vectors.zip", "pairs.tsv.gz", "archive.zip", "archive.tar.xz", "recipe"]
 
@@ -17,21 +14,21 @@ QUICK = ["vectors.txt", "vectors.zip", "pairs.tsv.gz", "archive.zip", "archive.t
     "name",
     [pytest.param(each, marks=() if each == "recipe" else pytest.mark.slow) for each in QUICK],
 )
-def test_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+def test_damaged_files_are_read_or_refused(name, tmp_path):
     counts, failures = damaged.try_subject(name, 10, 0, tmp_path)
     assert not failures
     assert counts.total() == 10
 
 
-def crash(folder: Path) -> None:
+def crash(folder):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def refuse(folder: Path) -> None:
+def refuse(folder):
     raise ValueError("not of this package")
 
 
-def hang(folder: Path) -> None:
+def hang(folder):
     while True:
         pass
 
@@ -41,22 +38,20 @@ def hang(folder: Path) -> None:
     ("wrong", "message"),
     [(crash, "-9"), (refuse, "ValueError"), pytest.param(hang, "hung", marks=pytest.mark.slow)],
 )
-def test_crashes_hangs_and_other_errors_are_failures(
-    wrong: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_crashes_hangs_and_other_errors_are_failures(wrong, message, tmp_path, monkeypatch):
     good = SUBJECTS["recipe"]
 
-    def read(folder: Path) -> object:
-        return good.read(folder) if "RANK_OF_TEST" not in os.environ else wrong(folder)  # type: ignore[operator]
+    def read(folder):
+        return good.read(folder) if "RANK_OF_TEST" not in os.environ else wrong(folder)
 
-    def one_case(*arguments: object) -> str:
+    def one_case(*arguments):
         os.environ["RANK_OF_TEST"] = "case"
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)
 
     real = damaged.one_case
     monkeypatch.setattr(damaged, "one_case", one_case)
     monkeypatch.setattr(damaged, "SECONDS", 3)
-    monkeypatch.setitem(SUBJECTS, "wrong", damaged.Subject(good.make, read))
+    monkeypatch.setitem(SUBJECTS, "wrong", Subject(good.make, read))
     counts, failures = damaged.try_subject("wrong", 2, 0, tmp_path)
     assert not counts
     assert len(failures) == 2

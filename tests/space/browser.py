@@ -1,7 +1,5 @@
 """Headless browsers, and the app of a Space in a separate process."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -10,10 +8,8 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[2]
 SPACE = ROOT / "hub_cards" / "spaces" / "paraphrastic"
@@ -21,7 +17,7 @@ METRIC = ROOT / "src" / "paraphrastic_hf" / "metrics" / "simile"
 SECONDS = 300  # timeout of every wait, for busy machines
 
 
-def missing() -> str | None:
+def missing():
     """Return the missing requirement of the browser tests, if any."""
     import importlib.util
 
@@ -34,7 +30,7 @@ def missing() -> str | None:
     return None
 
 
-def missing_firefox() -> str | None:
+def missing_firefox():
     """Return what is missing to drive Firefox, if anything."""
     if _firefox() is None:
         return "Firefox is not installed: apt install firefox-esr"
@@ -44,7 +40,7 @@ def missing_firefox() -> str | None:
 
 
 @contextmanager
-def app(folder: Path = SPACE, **variables: str) -> Iterator[str]:
+def app(folder=SPACE, **variables):
     """Serve the app of a Space with `PARAPHRASTIC_` variables, and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -74,7 +70,7 @@ def app(folder: Path = SPACE, **variables: str) -> Iterator[str]:
 
 
 @contextmanager
-def chromium(width: int = 1000, height: int = 900) -> Iterator[Any]:
+def chromium(width=1000, height=900):
     """Open a browser with pages of this width. Below 500 pixels it emulates a phone."""
     from selenium import webdriver
 
@@ -96,7 +92,7 @@ def chromium(width: int = 1000, height: int = 900) -> Iterator[Any]:
 
 
 @contextmanager
-def firefox() -> Iterator[Any]:
+def firefox():
     from selenium import webdriver
 
     options = webdriver.FirefoxOptions()
@@ -106,11 +102,11 @@ def firefox() -> Iterator[Any]:
     yield from _patient(webdriver.Firefox(options, service))
 
 
-def _firefox() -> str | None:
+def _firefox():
     return shutil.which("firefox-esr") or shutil.which("firefox")
 
 
-def _patient(driver: Any) -> Iterator[Any]:
+def _patient(driver):
     """Yield a driver with long timeouts, then close it."""
     driver.set_page_load_timeout(SECONDS)
     driver.set_script_timeout(SECONDS)
@@ -120,7 +116,7 @@ def _patient(driver: Any) -> Iterator[Any]:
         driver.quit()
 
 
-def _answers(address: str) -> bool:
+def _answers(address):
     try:
         with urllib.request.urlopen(address, timeout=5) as response:
             return bool(response.status == 200)

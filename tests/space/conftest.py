@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import importlib
 import sys
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +10,7 @@ MODULES = ("drawing", "answers", "app")
 
 
 @pytest.fixture
-def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+def space(monkeypatch):
     """Import the modules `drawing` and `answers` of the Space afresh, and `app` with
     `space.load("app")`."""
     monkeypatch.syspath_prepend(str(SPACE))

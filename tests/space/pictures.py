@@ -1,7 +1,5 @@
 """Draws the pictures of docs/guides/space.md and browser.md: `python -m tests.space.pictures`."""
 
-from __future__ import annotations
-
 import contextlib
 from urllib.parse import urlencode
 
@@ -19,7 +17,7 @@ WIDE = {
 NARROW = {"tab": "similarity", "a": "a cat sleeps", "b": "un chat dort", "model": "multilingual"}
 
 
-def draw_space() -> None:
+def draw_space():
     with app() as address:
         for name, link, size in (("similarity", WIDE, (900, 1000)), ("phone", NARROW, (375, 800))):
             with chromium(*size) as browser:
@@ -28,7 +26,7 @@ def draw_space() -> None:
                 browser.save_screenshot(str(DOCS / f"space-{name}.png"))
 
 
-def draw_page() -> None:
+def draw_page():
     with contextlib.contextmanager(served)(ROOT) as address:
         for name, size, theme in (
             ("compare", (1280, 900), "light"),

@@ -1,12 +1,8 @@
-from __future__ import annotations
-
 import html
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +10,8 @@ import torch
 import yaml
 from huggingface_hub import SpaceCard
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import RecurrentConfig, RecurrentModel, SentenceEncoder, load_recipe, train
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
-from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.engine.run import train
-from paraphrastic_hf.training.kinds import load_recipe
 from tests.space.browser import SPACE
 
 ROOT = Path(__file__).parents[2]
@@ -27,12 +19,12 @@ CATS = ("A cat sleeps.", "The cat is asleep.")
 REFERENCES = "A cat sleeps.\nIt rains.\nI have a brother.\nWhere is it?\nBread is dear."
 
 
-def shares(page: str) -> list[float]:
+def shares(page):
     """Return the numbers in the chips."""
     return [float(x.replace("−", "-")) for x in re.findall(r"<small>(.*?)</small>", page)]
 
 
-def test_contributions_sum_to_the_cosine(space: SimpleNamespace) -> None:
+def test_contributions_sum_to_the_cosine(space):
     page = space.answers.similarity(*CATS, "english")
     expected = SentenceEncoder.from_pretrained("english").similarity(*CATS)[0, 0]
     assert f"cosine {expected:.3f}" in page
@@ -42,9 +34,7 @@ def test_contributions_sum_to_the_cosine(space: SimpleNamespace) -> None:
     assert "exact" in page
 
 
-def test_contributions_of_other_models_are_approximate(
-    space: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, word: WordTokenizer
-) -> None:
+def test_contributions_of_other_models_are_approximate(space, monkeypatch, word):
     torch.manual_seed(0)
     model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4)).eval()
     encoder = SentenceEncoder(model, word)
@@ -54,7 +44,7 @@ def test_contributions_of_other_models_are_approximate(
     assert len(shares(page)) == 4
 
 
-def test_input_is_escaped(space: SimpleNamespace) -> None:
+def test_input_is_escaped(space):
     evil = "<img src=x onerror=alert(1)> & <b>cat</b>"
     pages = [
         space.answers.similarity(evil, evil, "english"),
@@ -68,21 +58,21 @@ def test_input_is_escaped(space: SimpleNamespace) -> None:
     assert html.escape(evil) in pages[1]
 
 
-def test_pieces_of_one_word_are_grouped(space: SimpleNamespace) -> None:
+def test_pieces_of_one_word_are_grouped(space):
     drawn = space.drawing.tokens(["▁the", "▁", "physician"], np.array([0.1, 0, -0.2]), 0.2)
     assert drawn.count('class="word"') == 2  # the lone mark starts the second word
     assert drawn.index("physician") > drawn.rindex('class="word"')
     assert space.drawing.tokens(["cat", "dog"], np.zeros(2), 0).count('class="word"') == 2
 
 
-def test_a_text_of_another_script_gets_a_link_to_another_model(space: SimpleNamespace) -> None:
+def test_a_text_of_another_script_gets_a_link_to_another_model(space):
     found = space.answers.similarity("猫が寝ている。", "a cat sleeps", "english")
     assert "model=multilingual" in found
     assert "a=%E7%8C%AB" in found
     assert "model=" not in space.answers.similarity("a cat", "a dog", "english")
 
 
-def test_a_difference_of_order_alone_is_noted(space: SimpleNamespace) -> None:
+def test_a_difference_of_order_alone_is_noted(space):
     texts = ("the dog bites the man", "the man bites the dog")
     notes = [
         space.answers.similarity(*pair, "english").count('"note"')
@@ -91,13 +81,13 @@ def test_a_difference_of_order_alone_is_noted(space: SimpleNamespace) -> None:
     assert notes == [2, 1, 2]
 
 
-def test_a_table_of_many_pairs_is_left_out(space: SimpleNamespace) -> None:
+def test_a_table_of_many_pairs_is_left_out(space):
     assert space.drawing.pairs(["a"], ["b"], np.ones((1, 1)))
     assert not space.drawing.pairs(["a"] * 50, ["b"] * 50, np.ones((50, 50)))
     assert not space.drawing.pairs([], ["b"], np.ones((0, 1)))
 
 
-def test_blank_lines_count_in_line_numbers(space: SimpleNamespace) -> None:
+def test_blank_lines_count_in_line_numbers(space):
     lines = "Bread is dear.\n\n  \nThe cat is asleep.\n"
     page = space.answers.nearest("a cat sleeps", lines, "english", 1)
     cells = re.findall(r"<td.*?>(.*?)</td>", page)
@@ -105,7 +95,7 @@ def test_blank_lines_count_in_line_numbers(space: SimpleNamespace) -> None:
     assert float(cells[0]) > 0.5
 
 
-def test_two_systems_are_compared_with_a_p_value(space: SimpleNamespace) -> None:
+def test_two_systems_are_compared_with_a_p_value(space):
     worse = "A dog.\nSun.\nYou.\nNo.\nTea."
     page = space.answers.simile(worse, REFERENCES, REFERENCES, "simile")
     assert "0.062" in page  # the lowest p-value for five segments
@@ -125,16 +115,14 @@ def test_two_systems_are_compared_with_a_p_value(space: SimpleNamespace) -> None
         ("simile", ("a", "", "a\n" * 5001, "simile"), "5,001"),
     ],
 )
-def test_invalid_inputs_are_refused(
-    space: SimpleNamespace, name: str, values: tuple[Any, ...], named: str
-) -> None:
+def test_invalid_inputs_are_refused(space, name, values, named):
     with pytest.raises(DataError) as refused:
         getattr(space.answers, name)(*values)
     assert named in str(refused.value)
 
 
 @pytest.mark.slow
-def test_the_style_page_generates_text(space: SimpleNamespace, tmp_path: Path) -> None:
+def test_the_style_page_generates_text(space, tmp_path):
     source = ROOT / "recipes" / "default" / "en-fr.tsv"
     settings = ["--sources", f"{{path: {source}, languages: [en, fr]}}", "--epochs", "1"]
     recipe = load_recipe(ROOT / "recipes" / "bilingual-generative-2020" / "smoke.yaml", settings)
@@ -147,7 +135,7 @@ def test_the_style_page_generates_text(space: SimpleNamespace, tmp_path: Path) -
         space.answers.style("the cat sleeps", " ", "en", 2, model=model)
 
 
-def test_paraphrases_have_the_templates(space: SimpleNamespace) -> None:
+def test_paraphrases_have_the_templates(space):
     template = "(ROOT (S (NP) (VP) (.)))"
     page = space.answers.paraphrase("Cats sleep.", f"{template}\n\n{template}", model="paraphraser")
     assert page.count(template) == 2
@@ -167,14 +155,14 @@ assert not {"torch", "transformers", "datasets", "scipy", "gradio"} & set(sys.mo
 
 
 @pytest.mark.slow
-def test_averaging_encoders_need_only_the_core_packages() -> None:
+def test_averaging_encoders_need_only_the_core_packages():
     subprocess.run([sys.executable, "-c", NO_TORCH, str(SPACE)], check=True, timeout=300)
 
 
-def test_the_card_is_valid_for_the_hub() -> None:
+def test_the_card_is_valid_for_the_hub():
     card = SpaceCard.load(SPACE / "README.md")
     assert card.data.sdk == "gradio"
     assert (SPACE / str(card.data.app_file)).is_file()
-    pinned = yaml.safe_load((SPACE / "README.md").read_text("utf-8").split("---")[1])
+    pinned = yaml.safe_load((SPACE / "README.md").read_text().split("---")[1])
     assert len(pinned["short_description"]) <= 60  # the Hub refuses longer ones
-    assert "paraphrastic-hf" in (SPACE / "requirements.txt").read_text("utf-8")
+    assert "paraphrastic-hf" in (SPACE / "requirements.txt").read_text()

@@ -1,10 +1,6 @@
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.request
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,20 +12,20 @@ pytest.importorskip("gradio", reason="gradio is in the extra space")
 
 
 @pytest.fixture
-def app(space: SimpleNamespace) -> Any:
+def app(space):
     return space.load("app")
 
 
-def asked(app: Any, **query: str) -> list[Any]:
+def asked(app, **query):
     """Return the updates of the page similarity: three fields and the answer."""
     return list(app.from_link(app.pages(), query)[1:5])
 
 
-def is_left(update: Any) -> bool:
+def is_left(update):
     return isinstance(update, dict) and set(update) == {"__type__"}
 
 
-def test_pages_without_a_model_are_hidden(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_without_a_model_are_hidden(app, monkeypatch):
     assert [page.name for page in app.pages()][3:] == ["paraphrase"]
     monkeypatch.setattr(app, "STYLE", "runs/bgt")
     monkeypatch.setattr(app, "find_spec", lambda name: None)
@@ -37,7 +33,7 @@ def test_pages_without_a_model_are_hidden(app: Any, monkeypatch: pytest.MonkeyPa
     assert [page.name for page in app.pages()][3:] == ["style"]
 
 
-def test_every_example_is_answered(app: Any) -> None:
+def test_every_example_is_answered(app):
     for page in app.pages():
         for example in page.examples:
             kept = [f.read(str(v)) for f, v in zip(page.fields.values(), example, strict=True)]
@@ -45,13 +41,13 @@ def test_every_example_is_answered(app: Any) -> None:
             assert "<td" in page.answer(*example) or "cosine" in page.answer(*example)
 
 
-def test_a_link_fills_the_fields_and_runs(app: Any) -> None:
+def test_a_link_fills_the_fields_and_runs(app):
     updates = asked(app, tab="similarity", a="a cat", b="the cat", model="english")
     assert updates[:3] == ["a cat", "the cat", "english"]
     assert "cosine" in updates[3]
 
 
-def test_a_link_cannot_load_another_model(app: Any) -> None:
+def test_a_link_cannot_load_another_model(app):
     updates = asked(app, tab="similarity", a="a cat", b="the cat", model="someone/evil")
     assert updates[:2] == ["a cat", "the cat"]
     assert is_left(updates[2])
@@ -59,7 +55,7 @@ def test_a_link_cannot_load_another_model(app: Any) -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"tab": "none"}, {"tab": "nearest", "a": "cat"}])
-def test_other_links_leave_the_page_unchanged(app: Any, query: dict[str, str]) -> None:
+def test_other_links_leave_the_page_unchanged(app, query):
     assert all(map(is_left, asked(app, **query)))
 
 
@@ -67,11 +63,11 @@ def test_other_links_leave_the_page_unchanged(app: Any, query: dict[str, str]) -
     ("given", "kept"),
     [("3", 3), ("50", 50), ("0", None), ("51", None), ("x", None), ("9" * 9, None)],
 )
-def test_numbers_in_links_are_bounded(app: Any, given: str, kept: int | None) -> None:
+def test_numbers_in_links_are_bounded(app, given, kept):
     assert app.Count("how many", 50).read(given) == kept
 
 
-def test_errors_are_shown_on_the_page(app: Any) -> None:
+def test_errors_are_shown_on_the_page(app):
     with pytest.raises(DataError) as refused:
         app.answers.similarity("", "", "english")
     page = app.answered(app.answers.similarity)("", "", "english")
@@ -79,7 +75,7 @@ def test_errors_are_shown_on_the_page(app: Any) -> None:
 
 
 @pytest.mark.slow
-def test_large_requests_are_rejected() -> None:
+def test_large_requests_are_rejected():
     line = "a cat sleeps " * 100
     with served() as address:
         for lines, status in ((100, 200), (MOST_BYTES // len(line) + 1, 413)):
@@ -89,7 +85,7 @@ def test_large_requests_are_rejected() -> None:
                 assert posted(f"{address}gradio_api/call/nearest", content) == status
 
 
-def posted(address: str, content: Any) -> int:
+def posted(address, content):
     """Return the HTTP status of a request, or 413 if the server closes the connection."""
     request = urllib.request.Request(address, content, {"Content-Type": "application/json"})
     try:

@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterator
-from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -17,18 +13,18 @@ SIMILARITY = "?tab=similarity&a=The+film+is+good.&b=The+film+is+not+good.&model=
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address():
     with app() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     with chromium() as driver:
         yield driver
 
 
-def wait(driver: Any, seen: Callable[[Any], Any]) -> Any:
+def wait(driver, seen):
     from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.support.ui import WebDriverWait
 
@@ -36,32 +32,32 @@ def wait(driver: Any, seen: Callable[[Any], Any]) -> Any:
     return WebDriverWait(driver, SECONDS, ignored_exceptions=ignored).until(seen)
 
 
-def first(driver: Any, css: str) -> Any:
+def first(driver, css):
     """Return the first visible element."""
     return wait(driver, lambda d: next((e for e in _all(d, css) if e.is_displayed()), None))
 
 
-def answer(driver: Any, page: str, part: str) -> str:
+def answer(driver, page, part):
     """Return the text of a page's answer, once it contains a part."""
     css = f"#answer-{page}"
     return str(wait(driver, lambda d: next((e.text for e in _all(d, css) if part in e.text), None)))
 
 
-def _all(driver: Any, css: str) -> list[Any]:
+def _all(driver, css):
     return list(driver.find_elements("css selector", css))
 
 
-def open_tab(driver: Any, title: str) -> None:
+def open_tab(driver, title):
     tabs = wait(driver, lambda d: [e for e in _all(d, "button[role=tab]") if e.text == title])
     tabs[0].click()
 
 
-def click(driver: Any, css: str) -> None:
+def click(driver, css):
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", first(driver, css))
     first(driver, css).click()
 
 
-def requested(driver: Any) -> set[str]:
+def requested(driver):
     """Return the hosts of all requests."""
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     addresses = [
@@ -72,7 +68,7 @@ def requested(driver: Any) -> set[str]:
     return {urlsplit(each).hostname or "" for each in addresses if each.startswith("http")}
 
 
-def test_two_texts_are_compared_and_shared(browser: Any, address: str) -> None:
+def test_two_texts_are_compared_and_shared(browser, address):
     from selenium.webdriver import ActionChains, Keys
 
     browser.get(address)
@@ -88,7 +84,7 @@ def test_two_texts_are_compared_and_shared(browser: Any, address: str) -> None:
     assert requested(browser) == {"127.0.0.1"}, "a page of the Space asks others for files"
 
 
-def test_a_clicked_example_is_answered(browser: Any, address: str) -> None:
+def test_a_clicked_example_is_answered(browser, address):
     texts = {"a": "猫が寝ている。", "b": "A cat sleeps."}
     browser.get(f"{address}?{urlencode({'tab': 'similarity', **texts, 'model': 'english'})}")
     answer(browser, "similarity", "cosine 0.000")
@@ -97,7 +93,7 @@ def test_a_clicked_example_is_answered(browser: Any, address: str) -> None:
     answer(browser, "similarity", "猫")
 
 
-def test_an_example_is_answered_when_it_is_clicked(browser: Any, address: str) -> None:
+def test_an_example_is_answered_when_it_is_clicked(browser, address):
     browser.get(address)
     open_tab(browser, "Nearest")
     click(browser, "#examples-nearest tbody tr")
@@ -109,7 +105,7 @@ def test_an_example_is_answered_when_it_is_clicked(browser: Any, address: str) -
     assert "Bread is dear." in answer(browser, "simile", "segment")
 
 
-def test_a_link_fits_on_a_phone(address: str) -> None:
+def test_a_link_fits_on_a_phone(address):
     with chromium(375, 700) as phone:
         phone.get(address + SIMILARITY)
         assert "film" in answer(phone, "similarity", "cosine 0.9")
@@ -120,7 +116,7 @@ def test_a_link_fits_on_a_phone(address: str) -> None:
         assert phone.execute_script(width) == [375, 375]  # the table scrolls by itself
 
 
-def write(driver: Any, *texts: str) -> None:
+def write(driver, *texts):
     """Fill the first visible fields."""
     fields = wait(driver, lambda d: [e for e in _all(d, "textarea") if e.is_displayed()])
     for field, text in zip(fields, texts, strict=False):
@@ -128,7 +124,7 @@ def write(driver: Any, *texts: str) -> None:
         field.send_keys(text)
 
 
-def test_the_page_of_the_metric_works_in_the_browser(browser: Any) -> None:
+def test_the_page_of_the_metric_works_in_the_browser(browser):
     with app(METRIC) as address:
         browser.get(address)
         click(browser, "button.primary")

@@ -1,16 +1,12 @@
 """The page in headless Chromium and Firefox, compared with Python."""
 
-from __future__ import annotations
-
 import functools
 import http.server
-import importlib.util
 import json
 import random
+import runpy
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,31 +23,26 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory):
     """The page and its models, as `make web` writes them."""
     folder = tmp_path_factory.mktemp("web")
-    spec = importlib.util.spec_from_file_location("assemble", ROOT / "web" / "assemble.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.assemble(folder)
+    runpy.run_path(str(ROOT / "web" / "assemble.py"))["assemble"](folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def address(built: Path) -> Iterator[str]:
+def address(built):
     yield from served(built)
 
 
 @pytest.fixture(scope="module")
-def checkout() -> Iterator[str]:
+def checkout():
     yield from served(ROOT)
 
 
-def served(folder: Path) -> Iterator[str]:
+def served(folder):
     class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     handler = functools.partial(Quiet, directory=str(folder))
@@ -62,13 +53,13 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     with chromium() as driver:
         yield driver
 
 
 @pytest.fixture(scope="module", params=["chromium", "firefox"])
-def each_browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+def each_browser(request):
     if request.param == "chromium":
         yield request.getfixturevalue("browser")
         return
@@ -78,14 +69,14 @@ def each_browser(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield driver
 
 
-def text_of(driver: Any, name: str) -> str:
+def text_of(driver, name):
     script = (
         "const field = document.getElementById(arguments[0]); return field.value ?? field.innerText"
     )
     return str(driver.execute_script(script, name))
 
 
-def until(driver: Any, name: str, part: str) -> str:
+def until(driver, name, part):
     """Return the text of an element once it contains a part."""
     from selenium.webdriver.support.ui import WebDriverWait
 
@@ -93,7 +84,7 @@ def until(driver: Any, name: str, part: str) -> str:
     return text_of(driver, name)
 
 
-def put(driver: Any, name: str, value: str) -> None:
+def put(driver, name, value):
     """Set a field as if it was pasted."""
     driver.execute_script(
         "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
@@ -103,19 +94,19 @@ def put(driver: Any, name: str, value: str) -> None:
     )
 
 
-def open_page(driver: Any, address: str) -> None:
+def open_page(driver, address):
     driver.get("about:blank")
     driver.get(address)
     until(driver, "status", "ready")
 
 
-def errors(driver: Any) -> list[str]:
+def errors(driver):
     if driver.name == "firefox":  # whose driver has no log
         return []
     return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
 
 
-def compare(driver: Any) -> None:
+def compare(driver):
     encoder = SentenceEncoder.from_pretrained("tiny")
     first, second = "The kitten sleeps on the sofa.", "A cat is asleep on the couch."
     put(driver, "first", first)
@@ -123,16 +114,14 @@ def compare(driver: Any) -> None:
     until(driver, "cosine", f"{encoder.similarity(first, second).item():.2f}")
 
 
-def test_two_sentences_from_the_network_and_from_disk(
-    each_browser: Any, address: str, checkout: str, built: Path
-) -> None:
+def test_two_sentences_from_the_network_and_from_disk(each_browser, address, checkout, built):
     for page in (address, f"{checkout}web/index.html", (built / "index.html").as_uri()):
         open_page(each_browser, page)
         compare(each_browser)
         assert errors(each_browser) == []
 
 
-def test_nothing_is_requested_after_the_page(browser: Any, address: str) -> None:
+def test_nothing_is_requested_after_the_page(browser, address):
     browser.get_log("performance")
     open_page(browser, address)
     compare(browser)
@@ -145,7 +134,7 @@ def test_nothing_is_requested_after_the_page(browser: Any, address: str) -> None
     assert {url for url in sent if url.startswith("http")} == {address}
 
 
-def test_vectors_equal_those_of_python(each_browser: Any, checkout: str) -> None:
+def test_vectors_equal_those_of_python(each_browser, checkout):
     lines = texts(2000, seed=5)
     each_browser.get(f"{checkout}web/index.html")
     found = each_browser.execute_async_script(
@@ -161,7 +150,7 @@ def test_vectors_equal_those_of_python(each_browser: Any, checkout: str) -> None
     np.testing.assert_allclose(found, expected.ravel(), rtol=0, atol=1e-6)
 
 
-def test_search_in_ten_thousand_lines(each_browser: Any, address: str, tmp_path: Path) -> None:
+def test_search_in_ten_thousand_lines(each_browser, address, tmp_path):
     encoder = SentenceEncoder.from_pretrained("tiny")
     choice = random.Random(1)
     words = [token[1:] for token in encoder.tokenizer.tokens() if token[1:].isalpha()]
@@ -180,7 +169,7 @@ def test_search_in_ten_thousand_lines(each_browser: Any, address: str, tmp_path:
     until(each_browser, "results", "knows no word")
 
 
-def test_lists_are_matched_without_a_network_after_loading(browser: Any, address: str) -> None:
+def test_lists_are_matched_without_a_network_after_loading(browser, address):
     open_page(browser, f"{address}#mine")
     browser.find_element("id", "match-sample").click()
     browser.find_element("id", "match").click()
@@ -197,7 +186,7 @@ def test_lists_are_matched_without_a_network_after_loading(browser: Any, address
     browser.execute_cdp_cmd("Network.emulateNetworkConditions", online)
 
 
-def test_a_model_beside_a_page_on_disk_is_chosen_by_hand(browser: Any, built: Path) -> None:
+def test_a_model_beside_a_page_on_disk_is_chosen_by_hand(browser, built):
     open_page(browser, f"{(built / 'index.html').as_uri()}#mine")
     browser.find_element("id", "match-sample").click()
     browser.find_element("id", "match").click()
@@ -209,7 +198,7 @@ def test_a_model_beside_a_page_on_disk_is_chosen_by_hand(browser: Any, built: Pa
     until(browser, "matched", "10 pairs")
 
 
-def test_the_page_fits_a_phone_and_works_by_keyboard(address: str) -> None:
+def test_the_page_fits_a_phone_and_works_by_keyboard(address):
     from selenium.webdriver import ActionChains, Keys
 
     with chromium(390, 844) as driver:

@@ -1,7 +1,5 @@
 """The npm package under Node, compared with Python."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random
@@ -14,10 +12,8 @@ import numpy as np
 import pytest
 
 import paraphrastic_hf
-from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders.contributions import token_contributions
+from paraphrastic_hf import SentenceEncoder, mine, token_contributions
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
-from paraphrastic_hf.mining.bitext import mine
 from tests.web.texts import texts
 
 HERE = Path(__file__).parent
@@ -26,30 +22,30 @@ ENCODE, CALL, MEMORY = HERE / "encode.mjs", HERE / "call.mjs", HERE / "memory.mj
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
-def node(*arguments: object) -> str:
+def node(*arguments):
     command = ["node", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def call(model: Path, method: str, *arguments: object) -> object:
+def call(model, method, *arguments):
     """Return what a method of the JavaScript encoder returns."""
     return json.loads(node(CALL, model, method, json.dumps(arguments)))
 
 
-def vectors_in_node(model: Path, lines: list[str], folder: Path) -> np.ndarray:
+def vectors_in_node(model, lines, folder):
     (folder / "texts.json").write_text(json.dumps(lines))
     node(ENCODE, folder, model)
     return np.fromfile(folder / "vectors.f32", np.float32).reshape(len(lines), -1)
 
 
-def compare(model: Path, lines: list[str], folder: Path) -> None:
+def compare(model, lines, folder):
     expected = SentenceEncoder.from_pretrained(model).encode(lines)
     np.testing.assert_allclose(vectors_in_node(model, lines, folder), expected, rtol=0, atol=1e-6)
 
 
-def test_the_engine_was_compiled_from_these_sources() -> None:
+def test_the_engine_was_compiled_from_these_sources():
     """If this fails, run `make wasm`."""
     for line in (WEB / "paraphrastic.sha256").read_text().splitlines():
         checksum, path = line.split()
@@ -60,28 +56,28 @@ def test_the_engine_was_compiled_from_these_sources() -> None:
 
 @needs_node
 @pytest.mark.parametrize("name", ["tiny", "multilingual"])
-def test_vectors_equal_those_of_python(name: str, tmp_path: Path) -> None:
+def test_vectors_equal_those_of_python(name, tmp_path):
     compare(packaged_folder(name), texts(3000), tmp_path)
 
 
 @needs_node
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "english", "multilingual"])
-def test_vectors_of_many_texts_equal_those_of_python(name: str, tmp_path: Path) -> None:
+def test_vectors_of_many_texts_equal_those_of_python(name, tmp_path):
     compare(packaged_folder(name), texts(50_000, seed=1), tmp_path)
 
 
 @needs_node
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16", "int8", "int4"])
 @pytest.mark.parametrize("dimension", [1, 7, 80])
-def test_every_storage_is_read(precision: str, dimension: int, tmp_path: Path) -> None:
+def test_every_storage_is_read(precision, dimension, tmp_path):
     encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(dimension)
     encoder.save_pretrained(tmp_path / "model", precision=precision)
     compare(tmp_path / "model", texts(200), tmp_path)
 
 
 @needs_node
-def test_similarity_and_contributions() -> None:
+def test_similarity_and_contributions():
     encoder = SentenceEncoder.from_pretrained("tiny")
     first, second = "The doctor examined the child.", "Le physician looked at the boy ☃."
     expected = token_contributions(encoder, first, second)
@@ -97,7 +93,7 @@ def test_similarity_and_contributions() -> None:
 
 
 @needs_node
-def test_neighbors_and_pairs_equal_those_of_python() -> None:
+def test_neighbors_and_pairs_equal_those_of_python():
     encoder = SentenceEncoder.from_pretrained("tiny")
     choice = random.Random(0)
     words = [token[1:] for token in encoder.tokenizer.tokens() if re.fullmatch("▁[a-z]{3,}", token)]
@@ -120,27 +116,25 @@ def test_neighbors_and_pairs_equal_those_of_python() -> None:
 
 
 @needs_node
-def test_damaged_and_foreign_models_are_refused(tmp_path: Path) -> None:
+def test_damaged_and_foreign_models_are_refused(tmp_path):
+    model = shutil.copytree(packaged_folder("tiny"), tmp_path / "model")
     for name, content in {
         "spiece.model": b"\xff" * 100,
         "model.safetensors": b"\x00" * 100,
         "config.json": b'{"model_type": "bert"}',
         "paraphrastic_tokenizer.json": b'{"kind": "word"}',
     }.items():
-        model = tmp_path / name
-        shutil.copytree(packaged_folder("tiny"), model)
-        (model / name).write_bytes(content)
-        outcome = subprocess.run(["node", CALL, model, "tokens", '["a"]'], capture_output=True)
-        assert outcome.returncode == 1, name
-        whole = (packaged_folder("tiny") / name).read_bytes()
-        (model / name).write_bytes(whole[: len(whole) - len(whole) // 3])
-        outcome = subprocess.run(["node", CALL, model, "tokens", '["a"]'], capture_output=True)
-        assert outcome.returncode == 1, name
+        whole = (model / name).read_bytes()
+        for damaged in (content, whole[: len(whole) - len(whole) // 3]):
+            (model / name).write_bytes(damaged)
+            outcome = subprocess.run(["node", CALL, model, "tokens", '["a"]'], capture_output=True)
+            assert outcome.returncode == 1, name
+        (model / name).write_bytes(whole)
 
 
 @needs_node
 @pytest.mark.parametrize("wrong", [[None], [3], ["a", None]])
-def test_other_values_than_strings_are_refused(wrong: list[object]) -> None:
+def test_other_values_than_strings_are_refused(wrong):
     arguments = json.dumps([wrong])
     command = ["node", str(CALL), str(packaged_folder("tiny")), "encode", arguments]
     outcome = subprocess.run(command, capture_output=True, text=True)
@@ -150,7 +144,7 @@ def test_other_values_than_strings_are_refused(wrong: list[object]) -> None:
 
 @needs_node
 @pytest.mark.slow
-def test_memory_is_bounded() -> None:
+def test_memory_is_bounded():
     halfway, loaded, filled, encoded = json.loads(
         node("--expose-gc", MEMORY, packaged_folder("english"))
     )
@@ -158,7 +152,7 @@ def test_memory_is_bounded() -> None:
     assert encoded - filled < 60  # the engine remembers at most a million words
 
 
-def test_the_npm_package_is_complete() -> None:
+def test_the_npm_package_is_complete():
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
     command = ["npm", "pack", "--dry-run", "--json", "--offline"]
@@ -171,9 +165,9 @@ def test_the_npm_package_is_complete() -> None:
     assert package["version"] == paraphrastic_hf.__version__
 
 
-def test_the_types_name_every_function() -> None:
-    code = (WEB / "paraphrastic.js").read_text(encoding="utf-8").split("\nclass ")[0]
-    typed = (WEB / "paraphrastic.d.ts").read_text(encoding="utf-8")
+def test_the_types_name_every_function():
+    code = (WEB / "paraphrastic.js").read_text().split("\nclass ")[0]
+    typed = (WEB / "paraphrastic.d.ts").read_text()
     methods = re.findall(r"^  (?:static |async )*([a-z]\w+)\(.*\{$", code, re.MULTILINE)
     assert {"load", "encode", "mine"} <= set(methods)
     assert [name for name in methods if not re.search(rf"\b{name}\(", typed)] == []

@@ -1,7 +1,5 @@
 """Texts of every script for comparisons of the JavaScript package with Python."""
 
-from __future__ import annotations
-
 import random
 
 WORDS = {
@@ -24,7 +22,7 @@ SURROGATES = "\ud800\udbff\udc00\udfff"
 PLANES = [range(0x250), range(0x3400), range(0x10000), range(0x10000, 0x20000), range(0x110000)]
 
 
-def texts(count: int, seed: int = 0) -> list[str]:
+def texts(count, seed=0):
     """Return random texts: words of all scripts, characters of all planes, controls, emoji and lone
     surrogates. A few are empty or long.
     """
@@ -35,7 +33,7 @@ def texts(count: int, seed: int = 0) -> list[str]:
     return [text.decode("utf-16", "surrogatepass") for text in made]
 
 
-def _text(choice: random.Random, words: list[str]) -> str:
+def _text(choice, words):
     kind = choice.random()
     if kind < 0.01:
         return choice.choice(["", " ", "\n", "\ud83d", "a" * 5000, "é" * 3000, "猫" * 2000])
@@ -43,7 +41,7 @@ def _text(choice: random.Random, words: list[str]) -> str:
     return choice.choice([" ", " ", " ", ""]).join(parts)
 
 
-def _part(choice: random.Random, words: list[str]) -> str:
+def _part(choice, words):
     kind = choice.random()
     if kind < 0.6:
         word = choice.choice(words)
