@@ -23,6 +23,7 @@ import pytest
 import torch
 from hypothesis import settings
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -55,6 +56,12 @@ def word(sentences: list[str]) -> WordTokenizer:
 @pytest.fixture(scope="session")
 def char_ngram(sentences: list[str]) -> CharNgramTokenizer:
     return CharNgramTokenizer.train(sentences, vocab_size=400)
+
+
+@pytest.fixture(scope="session")
+def english() -> SentenceEncoder:
+    """The packaged model. Tests do not change it."""
+    return SentenceEncoder.from_pretrained("english")
 
 
 @pytest.fixture
