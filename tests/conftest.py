@@ -21,7 +21,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from paraphrastic_hf import AveragingConfig, AveragingModel
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -53,6 +53,12 @@ def word(sentences):
 @pytest.fixture(scope="session")
 def char_ngram(sentences):
     return CharNgramTokenizer.train(sentences, vocab_size=400)
+
+
+@pytest.fixture(scope="session")
+def english() -> SentenceEncoder:
+    """The packaged model. Tests do not change it."""
+    return SentenceEncoder.from_pretrained("english")
 
 
 @pytest.fixture

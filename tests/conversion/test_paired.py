@@ -49,6 +49,25 @@ def released_vocabulary(model: bytes) -> dict[str, int]:
     return {piece: row for row, piece in enumerate([*ranked, UNKNOWN])}
 
 
+@pytest.fixture
+def vocabulary(released_model, tmp_path):
+    """The released vocabulary. The sentencepiece model lies where the checkpoint names it."""
+    (tmp_path / "sp.model").write_bytes(released_model)
+    return released_vocabulary(released_model)
+
+
+@pytest.fixture
+def exact_texts(released_model):
+    """Texts without a run of several unknown characters."""
+    processor = sentencepiece.SentencePieceProcessor(model_proto=released_model)
+    known = {processor.id_to_piece(i) for i in range(processor.get_piece_size())}
+    return [
+        text
+        for text in TEXTS
+        if all(p in known or len(p) == 1 for p in released_pieces(released_model, text))
+    ]
+
+
 def checkpoint(vocabulary: dict[str, int], **args: Any) -> dict[str, Any]:
     torch.manual_seed(3)
     table = torch.nn.Embedding(len(vocabulary), DIM)
@@ -74,18 +93,13 @@ def run(path: Path, texts: list[str], **choices: Any) -> tuple[Converted, np.nda
 
 
 @pytest.mark.parametrize("is_zip", [True, False])
-def test_the_average_of_pieces(tmp_path, released_model, is_zip):
-    vocabulary = released_vocabulary(released_model)
+def test_the_average_of_pieces(tmp_path, released_model, vocabulary, exact_texts, is_zip):
     saved = checkpoint(vocabulary)
     path = save(tmp_path / "m.pt", saved, is_zip)
-    with pytest.raises(DataError):
-        run(path, TEXTS)
-    (tmp_path / "sp.model").write_bytes(released_model)
-    texts = [text for text in TEXTS if is_exact(released_model, text)]
-    assert len(texts) > 15
-    converted, vectors = run(path, texts)
+    assert len(exact_texts) > 15
+    converted, vectors = run(path, exact_texts)
     table = saved["state_dict"]["embedding.weight"].numpy()
-    for text, ours in zip(texts, vectors, strict=True):
+    for text, ours in zip(exact_texts, vectors, strict=True):
         ids = [vocabulary[piece] for piece in released_pieces(released_model, text)]
         np.testing.assert_allclose(ours, table[ids].mean(0), atol=1e-6, err_msg=text)
     assert converted.kind == "pieces"
@@ -93,13 +107,12 @@ def test_the_average_of_pieces(tmp_path, released_model, is_zip):
 
 @pytest.mark.parametrize("zero_unk", [0, 1])
 def test_a_piece_without_a_row_shares_one_or_keeps_the_direction(
-    zero_unk, tmp_path, released_model
+    zero_unk, tmp_path, released_model, vocabulary
 ):
-    vocabulary, text = released_vocabulary(released_model), TEXTS[0]
+    text = TEXTS[0]
     saved = checkpoint(vocabulary, zero_unk=zero_unk)
     pieces = released_pieces(released_model, text)
     left = saved["vocab"] = {piece: row for piece, row in vocabulary.items() if piece != pieces[1]}
-    (tmp_path / "sp.model").write_bytes(released_model)
     converted, (ours,) = run(save(tmp_path / "m.pt", saved), [text])
     ids = [left.get(piece, left[UNKNOWN]) for piece in pieces if not zero_unk or piece in left]
     theirs = saved["state_dict"]["embedding.weight"].numpy()[ids].mean(0)
@@ -109,20 +122,11 @@ def test_a_piece_without_a_row_shares_one_or_keeps_the_direction(
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
-def is_exact(model: bytes, text: str) -> bool:
-    """Return whether a text has no run of several unknown characters."""
-    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    known = {processor.id_to_piece(i) for i in range(processor.get_piece_size())}
-    return all(piece in known or len(piece) == 1 for piece in released_pieces(model, text))
-
-
-def test_characters_without_pieces_keep_their_rows(tmp_path, released_model):
-    vocabulary = released_vocabulary(released_model)
+def test_characters_without_pieces_keep_their_rows(tmp_path, released_model, vocabulary):
     processor = sentencepiece.SentencePieceProcessor(model_proto=released_model)
     pieces = {processor.id_to_piece(i) for i in range(processor.get_piece_size())}
     single = [piece for piece in vocabulary if len(piece) == 1 and piece not in pieces]
     assert single
-    (tmp_path / "sp.model").write_bytes(released_model)
     saved = checkpoint(vocabulary)
     _, vectors = run(save(tmp_path / "m.pt", saved), [f"the {single[0]} cat"])
     ids = [vocabulary[p] for p in released_pieces(released_model, f"the {single[0]} cat")]
@@ -130,19 +134,16 @@ def test_characters_without_pieces_keep_their_rows(tmp_path, released_model):
     np.testing.assert_allclose(vectors[0], expected, atol=1e-6)
 
 
-def test_sim_treats_row_0_as_unknown(tmp_path, released_model):
-    vocabulary = released_vocabulary(released_model)
-    full = checkpoint(vocabulary)
-    saved = {
-        "state_dict": full["state_dict"],
-        "vocab_words": vocabulary,
-        "args": argparse.Namespace(dim=DIM, gpu=0),
-    }
-    (tmp_path / "sim.sp.30k.model").write_bytes(released_model)
-    texts = TEXTS[:8]
-    given = str(tmp_path / "sim.sp.30k.model")
-    _, vectors = run(save(tmp_path / "sim.pt", saved), texts, vocabulary=given)
-    table = saved["state_dict"]["embedding.weight"].numpy()
+def test_sim_treats_row_0_as_unknown(tmp_path, released_model, vocabulary):
+    weights = checkpoint(vocabulary)["state_dict"]
+    args = argparse.Namespace(dim=DIM, gpu=0)
+    path = save(
+        tmp_path / "sim.pt", {"state_dict": weights, "vocab_words": vocabulary, "args": args}
+    )
+    with pytest.raises(DataError):  # its args do not name the sentencepiece model
+        run(path, TEXTS)
+    texts, table = TEXTS[:8], weights["embedding.weight"].numpy()
+    _, vectors = run(path, texts, vocabulary=str(tmp_path / "sp.model"))
     has_zero = 0
     for text, ours in zip(texts, vectors, strict=True):
         ids = [vocabulary[piece] for piece in released_pieces(released_model, text)]
@@ -154,17 +155,14 @@ def test_sim_treats_row_0_as_unknown(tmp_path, released_model):
 
 
 @pytest.mark.parametrize("pool", ["mean", "max"])
-def test_the_blstm(tmp_path, released_model, pool):
-    vocabulary = released_vocabulary(released_model)
+def test_the_blstm(tmp_path, released_model, vocabulary, exact_texts, pool):
     saved = checkpoint(vocabulary, pool=pool, model="lstm")
     lstm = torch.nn.LSTM(DIM, 5, bidirectional=True, batch_first=True)
     torch.nn.init.normal_(lstm.bias_hh_l0)  # torch's two biases, both trained
     saved["state_dict"] |= {f"lstm.{name}": value for name, value in lstm.state_dict().items()}
-    (tmp_path / "sp.model").write_bytes(released_model)
-    texts = [text for text in TEXTS if is_exact(released_model, text)]
-    converted, vectors = run(save(tmp_path / "m.pt", saved), texts)
+    converted, vectors = run(save(tmp_path / "m.pt", saved), exact_texts)
     assert converted.kind == "pieces-blstm"
-    for text, ours in zip(texts, vectors, strict=True):
+    for text, ours in zip(exact_texts, vectors, strict=True):
         ids = [vocabulary[piece] for piece in released_pieces(released_model, text)]
         with torch.no_grad():
             states = lstm(saved["state_dict"]["embedding.weight"][ids][None])[0][0]
@@ -224,7 +222,9 @@ def test_other_contents_are_refused(tmp_path, released_model):
 
 def test_other_sentencepiece_models_are_refused(tmp_path, released_model):
     path = save(tmp_path / "m.pt", checkpoint({"x1": 0, "x2": 1, UNKNOWN: 2}))
-    for wrong in (released_model, b"not a model", trained_pieces(SENTENCES, model_type="bpe")):
-        (tmp_path / "sp.model").write_bytes(wrong)
+    bpe = trained_pieces(SENTENCES, model_type="bpe")
+    for wrong in (None, released_model, b"not a model", bpe):
+        if wrong is not None:
+            (tmp_path / "sp.model").write_bytes(wrong)
         with pytest.raises(DataError):
             run(path, [])

@@ -48,6 +48,13 @@ def rng():
     return np.random.default_rng(7)
 
 
+@pytest.fixture
+def words(rng):
+    """The table of `WORDS`, and the vectors of each text's words, (tokens, dim)."""
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    return table, [table[word_ids(text, ROW_OF)] for text in TEXTS]
+
+
 @pytest.mark.parametrize("protocol", [0, 1, 2, 4, 5])
 def test_word_and_trigram_averaging(tmp_path, rng, protocol):
     for rows, ids_of in ((ROW_OF, word_ids), (TRIGRAM_ROWS, trigram_ids)):
@@ -59,37 +66,30 @@ def test_word_and_trigram_averaging(tmp_path, rng, protocol):
 @pytest.mark.parametrize("gates", [3, 4])
 @pytest.mark.parametrize("peepholes", [True, False])
 @pytest.mark.parametrize("kind", ["lstm", "lstm-avg", "lstm-max"])
-def test_lstms(tmp_path, rng, kind, gates, peepholes):
-    (table,) = random_arrays(rng, (len(WORDS), DIM))
+def test_lstms(tmp_path, rng, words, kind, gates, peepholes):
+    table, texts = words
     arrays = lstm_arrays(rng, DIM, SIZE, gates)[: None if peepholes else 3 * gates]
     path = save(tmp_path / "m.pickle", [table, *arrays, *states_of_zeros(SIZE), ROW_OF])
     with pytest.raises(DataError):
         encode(path)
-    states = [lstm_states(table[word_ids(text, ROW_OF)], arrays) for text in TEXTS]
-    pool = {
-        "lstm": lambda h: h[-1],
-        "lstm-avg": lambda h: h.mean(0),
-        "lstm-max": lambda h: h.max(0),
-    }
-    close(encode(path, kind=kind), [pool[kind](h) for h in states])
+    pool = {"lstm": lambda h, _: h[-1], "lstm-avg": np.mean, "lstm-max": np.max}
+    close(encode(path, kind=kind), [pool[kind](lstm_states(x, arrays), 0) for x in texts])
 
 
 @pytest.mark.parametrize("kind", ["bilstm-avg", "bilstm-max"])
 @pytest.mark.parametrize("combine", ["add", "concatenate"])
-def test_bilstms(tmp_path, rng, combine, kind):
-    (table,) = random_arrays(rng, (len(WORDS), DIM))
+def test_bilstms(tmp_path, rng, words, combine, kind):
+    table, texts = words
     forward, backward = (lstm_arrays(rng, DIM, SIZE) for _ in range(2))
     zeros = states_of_zeros(SIZE)
     path = save(tmp_path / "m.pickle", [table, *forward, *zeros, *backward, *zeros, ROW_OF])
-    wrong = [{}] if kind == "bilstm-avg" else [{"combine": "add"}]
-    for choice in wrong:
-        with pytest.raises(DataError):
-            encode(path, kind=kind, **choice)
-    if wrong == [{"combine": combine}]:
+    wrong = {} if kind == "bilstm-avg" else {"combine": "add"}
+    with pytest.raises(DataError):
+        encode(path, kind=kind, **wrong)
+    if wrong == {"combine": combine}:
         return
     expected = []
-    for text in TEXTS:
-        x = table[word_ids(text, ROW_OF)]
+    for x in texts:
         h, b = lstm_states(x, forward), lstm_states(x[::-1], backward)[::-1]
         if combine == "add":  # -axis 1: concatenated in time, divided by one length
             expected.append(np.concatenate([h, b]).sum(0) / len(x))
@@ -100,9 +100,9 @@ def test_bilstms(tmp_path, rng, combine, kind):
 
 
 @pytest.mark.parametrize("variant", [1, 2, 3, 4])
-def test_grans(tmp_path, rng, variant):
+def test_grans(tmp_path, rng, words, variant):
     """The 2017 release has no vocabulary; rows are lines of the vectors file."""
-    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    table, texts = words
     arrays = gran_arrays(rng, DIM, variant)
     path = save(tmp_path / "m.pickle", [table, *arrays, *states_of_zeros(DIM, 3)])
     lines = [f"{word} 0.5 0.5 0.5 0.5\n" for word in WORDS]
@@ -111,34 +111,27 @@ def test_grans(tmp_path, rng, variant):
     if variant > 2:
         with pytest.raises(DataError):
             encode(path, kind=kind)
-    vocabulary = str(tmp_path / "vectors.txt")
-    vectors = encode(path, vocabulary=vocabulary, kind=kind)
-    expected = []
-    for text in TEXTS:
-        states = gran_states(table[word_ids(text, ROW_OF)], arrays, variant)
-        expected.append(states.mean(0) if variant <= 2 else states[-1] / len(states))
-    close(vectors, expected)
+    vectors = encode(path, vocabulary=str(tmp_path / "vectors.txt"), kind=kind)
+    states = [gran_states(x, arrays, variant) for x in texts]
+    close(vectors, [h.mean(0) if variant <= 2 else h[-1] / len(h) for h in states])
 
 
-def test_bigran(tmp_path, rng):
-    (table,) = random_arrays(rng, (len(WORDS), DIM))
+def test_bigran(tmp_path, rng, words):
+    table, texts = words
     forward, backward = (gran_arrays(rng, DIM, 1) for _ in range(2))
     zeros = states_of_zeros(DIM, 3)
     path = save(tmp_path / "m.pickle", [table, *forward, *zeros, *backward, *zeros, ROW_OF])
-    expected = []
-    for text in TEXTS:
-        x = table[word_ids(text, ROW_OF)]
-        expected.append((gran_states(x, forward, 1) + gran_states(x[::-1], backward, 1)).mean(0))
-    close(encode(path), expected)
+    both = [gran_states(x, forward, 1) + gran_states(x[::-1], backward, 1) for x in texts]
+    close(encode(path), [states.mean(0) for states in both])
 
 
 @pytest.mark.parametrize("activation", ["linear", "tanh"])
-def test_projection(tmp_path, rng, activation):
-    table, weight, bias = random_arrays(rng, (len(WORDS), DIM), (DIM, SIZE), (SIZE,))
-    path = save(tmp_path / "m.pickle", [table, weight, bias, ROW_OF])
-    expected = [table[word_ids(text, ROW_OF)].mean(0) @ weight + bias for text in TEXTS]
+def test_projection(tmp_path, rng, words, activation):
+    weight, bias = random_arrays(rng, (DIM, SIZE), (SIZE,))
+    path = save(tmp_path / "m.pickle", [words[0], weight, bias, ROW_OF])
     f = np.tanh if activation == "tanh" else np.asarray
-    close(encode(path, activation=activation), [f(vector) for vector in expected])
+    expected = [f(x.mean(0) @ weight + bias) for x in words[1]]
+    close(encode(path, activation=activation), expected)
 
 
 @pytest.mark.parametrize("combine", ["add", "concatenate"])

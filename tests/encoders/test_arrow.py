@@ -15,8 +15,8 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.output import rounded
 from paraphrastic_hf.encoders.static import engine as static
 from paraphrastic_hf.io import arrow
-from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
+from tests.made import random_rows
 from tests.texts import HOSTILE, SENTENCES
 
 pa = pytest.importorskip("pyarrow")
@@ -46,17 +46,11 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def table(rows: int, dimension: int = DIMENSION) -> np.ndarray:
-    return np.random.default_rng(0).normal(size=(rows, dimension)).astype(np.float32)
-
-
 @pytest.fixture(params=["static", "no extension", "character n-grams"])
-def encoder(request):
-    if request.param == "character n-grams":
-        ngrams = CharNgramTokenizer.train(SENTENCES, vocab_size=200)
-        return SentenceEncoder.from_table(table(ngrams.vocab_size), ngrams)
-    words = WordTokenizer.train(SENTENCES, vocab_size=300)
-    encoder = SentenceEncoder.from_table(table(words.vocab_size), words, num_threads=2)
+def encoder(request, word, char_ngram):
+    tokenizer = char_ngram if request.param == "character n-grams" else word
+    rows = random_rows(tokenizer, DIMENSION)
+    encoder = SentenceEncoder.from_table(rows, tokenizer, num_threads=2)
     if request.param == "no extension":
         encoder._static = None
     return encoder
@@ -106,7 +100,7 @@ def test_no_texts_give_an_empty_column_and_zeros_keep_their_length(encoder):
 @given(st.lists(st.binary(max_size=9), max_size=12))
 def test_invalid_utf8_is_read_as_the_replacement_character(raw):
     tokenizer = WordTokenizer(["a", "\ufffd", "0"], keep_unknown=True)
-    encoder = SentenceEncoder.from_table(table(tokenizer.vocab_size), tokenizer)
+    encoder = SentenceEncoder.from_table(random_rows(tokenizer), tokenizer)
     texts = pa.array(raw, pa.binary())
     strings = pa.Array.from_buffers(pa.string(), len(texts), texts.buffers())
     expected = encoder.encode([text.decode("utf-8", "replace") for text in raw])

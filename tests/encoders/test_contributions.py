@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
 
 from paraphrastic_hf import SentenceEncoder, token_contributions
 from paraphrastic_hf.encoders.contributions import left_out
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.word import WordTokenizer
+from tests.made import recurrent, with_rows
 
 PAIRS = [
     ("The physician examined the child's X-ray!", "The doctor looked at the picture."),
@@ -17,11 +16,6 @@ PAIRS = [
     ("cat " * 40, "The price of bread went up."),
     ("A cat sleeps on the sofa.", "The price of bread went up."),
 ]
-
-
-@pytest.fixture(scope="module")
-def english():
-    return SentenceEncoder.from_pretrained("english")
 
 
 @pytest.fixture
@@ -33,8 +27,7 @@ def animals():
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_the_shares_sum_to_the_cosine(english, char_ngram, first, second):
-    rows = np.random.default_rng(0).standard_normal((char_ngram.vocab_size, 5))
-    for encoder in (english, SentenceEncoder.from_table(rows, char_ngram)):
+    for encoder in (english, with_rows(char_ngram)):
         found = token_contributions(encoder, first, second)
         expected = float(encoder.similarity(first, second)[0, 0])
         assert found.cosine == pytest.approx(expected, abs=1e-5)  # encode sums in float32
@@ -66,23 +59,16 @@ def test_tokens_that_cancel_give_zeros():
     assert token_contributions(encoder, "up down", "up").pairs.tolist() == [[0.0], [0.0]]
 
 
-@pytest.fixture
-def recurrent(word):
-    torch.manual_seed(0)
-    model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
-    return SentenceEncoder(model.eval(), word)
-
-
-def test_other_encoders_and_other_types_are_refused(recurrent, animals):
+def test_other_encoders_and_other_types_are_refused(word, animals):
     with pytest.raises(ModelError):
-        token_contributions(recurrent, "a", "b")
+        token_contributions(recurrent(word), "a", "b")
     with pytest.raises(TypeError):
         token_contributions(animals, ["cat"], "dog")
 
 
-def test_left_out_compares_with_and_without_the_word(english, recurrent, animals):
+def test_left_out_compares_with_and_without_the_word(english, word, animals):
     first, second = "A cat sleeps.", "The cat is asleep."
-    for encoder in (english, recurrent):
+    for encoder in (english, recurrent(word)):
         whole = float(encoder.similarity(first, second)[0, 0])
         without = float(encoder.similarity("A sleeps.", second)[0, 0])
         of_first, of_second = left_out(encoder, first, second)

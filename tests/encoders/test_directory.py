@@ -158,11 +158,8 @@ def test_a_failed_save_keeps_the_previous_model_and_an_interrupted_one_has_no_we
             return replace(path, *arguments)
         raise OSError("no space left")
 
-    for owner, name in (
-        (AveragingModel, "save_pretrained"),
-        (WordTokenizer, "save"),
-        (Path, "replace"),
-    ):
+    owners = {AveragingModel: "save_pretrained", WordTokenizer: "save", Path: "replace"}
+    for owner, name in owners.items():
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, full)
             with pytest.raises(OSError, match="no space"):

@@ -14,8 +14,7 @@ from safetensors.torch import load_file, save_file
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.encoders.static import engine as static
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.subword import SubwordTokenizer
-from paraphrastic_hf.text.word import WordTokenizer
+from tests.made import averaging, row_means
 from tests.texts import HOSTILE, SENTENCES
 
 TEXTS = [*SENTENCES, *HOSTILE, "", "\ud800 the cat", "the " * 50]
@@ -24,10 +23,7 @@ needs_compiled = pytest.mark.skipif(static.WordTable is None, reason="_words.c i
 
 @pytest.fixture(params=["subword", "word"])
 def directory(request, tmp_path):
-    tokenizer: SubwordTokenizer | WordTokenizer = request.getfixturevalue(request.param)
-    torch.manual_seed(0)
-    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
-    SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "model")
+    averaging(request.getfixturevalue(request.param)).save_pretrained(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -36,7 +32,6 @@ def compiled(request, monkeypatch):
     """Run a test with and without the compiled module."""
     if not request.param:
         monkeypatch.setattr(static, "WordTable", None)
-    return bool(request.param)
 
 
 def table_in(directory: Path) -> torch.Tensor:
@@ -49,9 +44,7 @@ def write_table(directory: Path, table: torch.Tensor) -> None:
 
 
 def by_hand(encoder: SentenceEncoder, table: torch.Tensor, texts: list[str]) -> np.ndarray:
-    wide = table.double().numpy()
-    rows = encoder.tokenizer.encode_batch(texts)
-    return np.array([wide[row].sum(0) / max(1, len(row)) for row in rows])
+    return row_means(table, encoder.tokenizer.encode_batch(texts))
 
 
 FRESH = """
@@ -171,8 +164,7 @@ def test_options_work_equally_with_and_without_the_compiled_module(directory, mo
     slow = SentenceEncoder.from_pretrained(directory)
     options = {"normalize_embeddings": True, "batch_size": 3, "show_progress_bar": True}
     for name, value in (*options.items(), ("apart", True)):
-        expected = slow.encode(TEXTS, **{name: value})
-        vectors = fast.encode(TEXTS, **{name: value})
+        vectors, expected = (each.encode(TEXTS, **{name: value}) for each in (fast, slow))
         assert vectors.dtype == expected.dtype
         np.testing.assert_allclose(vectors, expected, atol=3e-6)  # the model sums in float32
     assert "100%" in capsys.readouterr().err
@@ -219,9 +211,8 @@ def test_short_numbers_are_stored_in_half_the_memory(directory):
 def test_tokens_are_counted_while_encoding(directory, compiled):
     texts = ["", "a cat", "ñandú \ud800 中文", "\x00", "a b c " * 500, *TEXTS] * 60
     encoder = SentenceEncoder.from_pretrained(directory)
+    expected = np.diff(encoder.tokenizer.encode_batch(texts).offsets)
     for _ in range(2):  # without and with cached words
         vectors, counts = encoder.encode_and_count(texts)
-        np.testing.assert_array_equal(
-            counts, np.diff(encoder.tokenizer.encode_batch(texts).offsets)
-        )
+        np.testing.assert_array_equal(counts, expected)
         np.testing.assert_array_equal(vectors, encoder.encode(texts))

@@ -7,44 +7,45 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
-from paraphrastic_hf import RecurrentConfig, RecurrentModel, SentenceEncoder
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.export import FORMATS, export
 from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.encoders.window import WindowConfig, WindowModel
 from paraphrastic_hf.text.char import CharTokenizer
-from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
-from tests.cli.conftest import Run, run  # noqa: F401
+from tests.cli.conftest import run  # noqa: F401
+from tests.made import recurrent, with_rows
 from tests.texts import SENTENCES
 
 TEXTS = [*SENTENCES, "", "  \n", "<pad> <unk>", "\u2581", "\U000f0041", "猫 xyzzy", "a" * 200]
 ATOL = 1e-5  # other libraries sum in float32
 
 
-def encoder_of(tokenizer: TextTokenizer, dimension: int = 7) -> SentenceEncoder:
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(tokenizer.vocab_size, dimension)).astype(np.float32)
-    return SentenceEncoder.from_table(table, tokenizer, name="random")
+@pytest.fixture
+def char():
+    return CharTokenizer.train(SENTENCES[:20], vocab_size=40)
 
 
 @pytest.fixture(params=["subword", "word", "char"])
-def encoder(request, sentences):
-    if request.param == "char":
-        return encoder_of(CharTokenizer.train(sentences[:20], vocab_size=40))
-    return encoder_of(request.getfixturevalue(request.param))
+def encoder(request):
+    return with_rows(request.getfixturevalue(request.param), 7)
 
 
-def onnx_vectors(folder: Path, name: str, texts: list[str]) -> list[np.ndarray]:
-    """Run a graph by the reference implementation. Return its two outputs."""
+@pytest.fixture
+def run_graph():
+    """Return a function that runs a graph by the reference implementation, for its two outputs."""
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     from onnx.reference import ReferenceEvaluator
 
-    graph = onnx.load(folder / "onnx" / f"{name}.onnx")
-    onnx.checker.check_model(graph, full_check=True)
-    inputs = dict(zip(("input_ids", "attention_mask"), padded(folder, texts), strict=True))
-    return ReferenceEvaluator(graph).run(None, inputs)
+    def run_graph(folder: Path, name: str, texts: list[str]) -> list[np.ndarray]:
+        graph = onnx.load(folder / "onnx" / f"{name}.onnx")
+        onnx.checker.check_model(graph, full_check=True)
+        inputs = dict(zip(("input_ids", "attention_mask"), padded(folder, texts), strict=True))
+        return ReferenceEvaluator(graph).run(None, inputs)
+
+    return run_graph
 
 
 def padded(folder: Path, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -65,34 +66,26 @@ def test_model2vec_gives_the_same_vectors(encoder, tmp_path):
         np.testing.assert_allclose(stock.encode(TEXTS, normalize=unit), expected, atol=ATOL)
 
 
-def test_the_graph_gives_the_same_vectors(encoder, tmp_path):
-    pytest.importorskip("onnx", reason="onnx is not installed")
+def test_the_graph_gives_the_same_vectors(encoder, run_graph, tmp_path):
     export(encoder, "onnx", tmp_path / "copy")
-    tokens, vectors = onnx_vectors(tmp_path / "copy", "model", TEXTS)
+    tokens, vectors = run_graph(tmp_path / "copy", "model", TEXTS)
     np.testing.assert_allclose(vectors, encoder.encode(TEXTS), atol=ATOL)
     assert tokens.shape[::2] == vectors.shape
-    alone = onnx_vectors(tmp_path / "copy", "model", [""])[1]
+    alone = run_graph(tmp_path / "copy", "model", [""])[1]
     np.testing.assert_array_equal(alone, np.zeros((1, 7)))
 
 
 @pytest.mark.parametrize(("window", "hidden"), [(1, 11), (2, 0)])
 @pytest.mark.parametrize("precision", ["int8", "int4"])
-def test_the_graph_reads_windows(window, hidden, precision, word, tmp_path):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    config = WindowConfig(
-        vocab_size=word.vocab_size,
-        hidden_size=6,
-        window=window,
-        features=5,
-        context_rows=20,
-        hidden=hidden,
-    )
+def test_the_graph_reads_windows(window, hidden, precision, run_graph, word, tmp_path):
+    sizes = {"hidden_size": 6, "features": 5, "context_rows": 20, "hidden": hidden}
+    config = WindowConfig(vocab_size=word.vocab_size, window=window, **sizes)
     save_model(WindowModel(config), word, tmp_path / "model", SENTENCE_ENCODER, precision=precision)
     encoder = SentenceEncoder.from_pretrained(tmp_path / "model")
     export(encoder, "onnx", tmp_path / "copy")
     expected = encoder.encode(TEXTS)
     for name in ("model", "model_quantized"):
-        tokens, vectors = onnx_vectors(tmp_path / "copy", name, TEXTS)
+        tokens, vectors = run_graph(tmp_path / "copy", name, TEXTS)
         np.testing.assert_allclose(vectors, expected, atol=ATOL * np.abs(expected).max())
         _, mask = padded(tmp_path / "copy", TEXTS)
         means = (tokens * mask[..., None]).sum(1) / np.maximum(mask.sum(1), 1)[:, None]
@@ -103,39 +96,30 @@ def test_the_graph_reads_windows(window, hidden, precision, word, tmp_path):
 
 @pytest.mark.parametrize("precision", ["int4", "int8"])
 @pytest.mark.parametrize("dimension", [6, 7])
-def test_the_quantized_graph_rounds_as_little_as_the_table(precision, dimension, word, tmp_path):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    rounded = encoder_of(word, dimension).with_precision(precision)
+def test_the_quantized_graph_rounds_like_the_table(precision, dimension, run_graph, word, tmp_path):
+    rounded = with_rows(word, dimension).with_precision(precision)
     export(rounded, "onnx", tmp_path / "copy")
-    _, vectors = onnx_vectors(tmp_path / "copy", "model_quantized", TEXTS)
+    _, vectors = run_graph(tmp_path / "copy", "model_quantized", TEXTS)
     # int8 rows are rounded again, to steps that differ in the last digit
     np.testing.assert_allclose(vectors, rounded.encode(TEXTS), atol=ATOL)
 
 
 def test_sentence_transformers_gives_the_same_vectors(word, tmp_path):
-    encoder = encoder_of(word)
+    encoder = with_rows(word)
     export(encoder, "sentence-transformers", tmp_path / "copy")
     stock = SentenceTransformer(str(tmp_path / "copy"), device="cpu")
     np.testing.assert_allclose(stock.encode(TEXTS), encoder.encode(TEXTS), atol=ATOL)
 
 
 @pytest.mark.parametrize("to", ["model2vec", "onnx"])
-def test_what_a_format_cannot_express_is_refused(
-    to, sentences, word, char_ngram,
-    tmp_path
-):  # fmt: skip
-    recurrent = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4)).eval()
-    kept = WordTokenizer.train(sentences, vocab_size=50, keep_unknown=True)
-    encoders = [
-        encoder_of(MarkedTokenizer(word, "both")),
-        SentenceEncoder(recurrent, word),
-        encoder_of(char_ngram),
-    ]
-    for encoder in [*encoders, encoder_of(kept)] if to == "model2vec" else encoders:
+def test_what_a_format_cannot_express_is_refused(to, word, char_ngram, tmp_path):
+    kept = WordTokenizer.train(SENTENCES, vocab_size=50, keep_unknown=True)
+    encoders = [with_rows(MarkedTokenizer(word, "both")), recurrent(word), with_rows(char_ngram)]
+    for encoder in [*encoders, with_rows(kept)] if to == "model2vec" else encoders:
         with pytest.raises(ModelError):
             export(encoder, to, tmp_path / "copy")
     with pytest.raises(ValueError, match="onxx"):
-        export(encoder_of(word), "onxx", tmp_path / "copy")
+        export(with_rows(word), "onxx", tmp_path / "copy")
     assert not any(tmp_path.iterdir())
 
 

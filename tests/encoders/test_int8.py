@@ -39,8 +39,6 @@ def test_vectors_equal_torch_up_to_rounding(bert, tmp_path):
 
 
 def test_prompts_are_used_as_in_sentence_transformers(bert, tmp_path):
-    from sentence_transformers import SentenceTransformer
-
     model = copytree(bert, tmp_path / "model")
     settings = {"prompts": {"query": "a dog on the "}, "default_prompt_name": "query"}
     changed(model / "config_sentence_transformers.json", **settings)
@@ -50,9 +48,8 @@ def test_prompts_are_used_as_in_sentence_transformers(bert, tmp_path):
             TEXTS[:2], normalize_embeddings=True, prompt=prompt
         )
         assert (found * wanted).sum(1).min() > 0.98
-        plain = Int8Encoder(bert, work=tmp_path).encode(
-            [(prompt or "") + text for text in TEXTS[:2]]
-        )
+        texts = [(prompt or "") + text for text in TEXTS[:2]]
+        plain = Int8Encoder(bert, work=tmp_path).encode(texts)
         assert np.allclose(found, plain) == (prompt is not None)
 
 
@@ -82,9 +79,8 @@ def test_a_changed_model_is_converted_again(bert, tmp_path):
     save_file({**arrays, table: -arrays[table]}, weights, {"format": "pt"})
     after = Int8Encoder(model, work=work).encode(TEXTS[:2])
     assert not np.allclose(before, after, atol=0.01)
-    np.testing.assert_array_equal(
-        after, Int8Encoder(model, work=tmp_path / "other").encode(TEXTS[:2])
-    )
+    other = Int8Encoder(model, work=tmp_path / "other")
+    np.testing.assert_array_equal(after, other.encode(TEXTS[:2]))
 
 
 def test_unsupported_models_are_refused(bert, tmp_path):

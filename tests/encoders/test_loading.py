@@ -2,7 +2,6 @@
 sentence-transformers."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,29 +11,26 @@ from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.io.files import WEIGHTS
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests import fresh
+from tests.data_root import demo_pairs
+from tests.made import averaging, with_rows
 
-PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 TEXTS = [
     *("The cat sleeps.", "", "☃☃", "the <pad> cat <unk>", "don't", "a\tb\0c"),
     "the  ﬁsh\u00a0AND the cafe\u0301",
 ]
-TRAIN = {
-    "sentencepiece": lambda lines: SubwordTokenizer.train(
-        lines, vocab_size=200, character_coverage=1.0
-    ),
-    "word": lambda lines: WordTokenizer.train(lines, vocab_size=300),
-    "char_ngram": lambda lines: CharNgramTokenizer.train(lines, vocab_size=1000),
+KINDS = {
+    "sentencepiece": (SubwordTokenizer, {"vocab_size": 200, "character_coverage": 1.0}),
+    "word": (WordTokenizer, {"vocab_size": 300}),
+    "char_ngram": (CharNgramTokenizer, {"vocab_size": 1000}),
 }
-KINDS = list(TRAIN)
 
 BLOCK = """
 import sys, json
@@ -77,11 +73,10 @@ ROUTES = {
 
 @pytest.fixture(scope="module", params=KINDS)
 def saved(request, tmp_path_factory):
-    lines = PAIRS.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
-    tokenizer: TextTokenizer = TRAIN[request.param](lines)
-    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=16))
+    kind, settings = KINDS[request.param]
+    tokenizer = kind.train([text for pair in demo_pairs() for text in pair], **settings)
     directory = tmp_path_factory.mktemp("models") / request.param
-    SentenceEncoder(model, tokenizer).save_pretrained(directory)
+    averaging(tokenizer, 16).save_pretrained(directory)
     return request.param, directory
 
 
@@ -178,8 +173,7 @@ OURS = "paraphrastic_tokenizer.json"
 )
 @pytest.mark.filterwarnings("ignore")
 def test_absurd_values_in_files_are_refused(file, change, subword, tmp_path):
-    table = np.ones((subword.vocab_size, 4), np.float32)
-    SentenceEncoder.from_table(table, subword).save_pretrained(tmp_path)
+    with_rows(subword).save_pretrained(tmp_path)
     path = tmp_path / file
     changed = change(path.read_bytes())
     assert changed != path.read_bytes()
@@ -194,17 +188,14 @@ def test_a_folder_named_like_a_packaged_model_is_ignored(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in (None, "english", "simile"):
         assert SentenceEncoder.from_pretrained(name).name == (name or "english")
-    model = AveragingModel(AveragingConfig(vocab_size=3, hidden_size=4))
-    SentenceEncoder(model, WordTokenizer(["cat"])).save_pretrained("english")
+    averaging(WordTokenizer(["cat"]), 4).save_pretrained("english")
     assert SentenceEncoder.from_pretrained("english").dimension == 4
     assert SentenceEncoder.from_pretrained().dimension == 512
     assert SentenceEncoder.from_pretrained("simile").dimension == 512
 
 
 def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path):
-    tokenizer = CharNgramTokenizer(ngrams=["cat"])
-    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
-    SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "model")
+    averaging(CharNgramTokenizer(ngrams=["cat"])).save_pretrained(tmp_path / "model")
     options = {"trust_remote_code": True, "device": "cpu", "local_files_only": True}
     theirs = SentenceTransformer(str(tmp_path / "model"), **options)
     theirs.prompts["query"] = "a cat: "

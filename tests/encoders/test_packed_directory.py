@@ -16,16 +16,16 @@ from paraphrastic_hf.encoders.storage.locate import packaged_folder, shown_name
 from paraphrastic_hf.encoders.storage.packing import packed, unpacked
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.layers.embedding import unpacked_rows
+from tests.made import random_rows
 from tests.texts import SENTENCES
 
 PRECISIONS = ["int8", "int4"]
 
 
 @pytest.fixture(params=PRECISIONS)
-def small(request, tmp_path):
+def small(request, english, tmp_path):
     """An encoder with an odd dimension, and its directory."""
-    encoder = SentenceEncoder.from_pretrained("english").with_dimension(79)
-    encoder = encoder.with_precision(request.param)
+    encoder = english.with_dimension(79).with_precision(request.param)
     encoder.save_pretrained(tmp_path / "small", precision=request.param)
     return encoder, tmp_path / "small"
 
@@ -53,10 +53,8 @@ def test_saving_a_loaded_model_changes_nothing(small, tmp_path):
     assert again.rounding_error == 0
     precision = "int8" if again._weights.table().numbers.dtype == np.int8 else "int4"
     again.save_pretrained(tmp_path / "again", precision=precision)
-    first, second = (
-        (path / "model.safetensors").read_bytes() for path in (folder, tmp_path / "again")
-    )
-    assert first == second
+    first, second = (each / "model.safetensors" for each in (folder, tmp_path / "again"))
+    assert first.read_bytes() == second.read_bytes()
     again.save_pretrained(tmp_path / "plain")
     plain = SentenceEncoder.from_pretrained(tmp_path / "plain")
     assert weights_hash(plain) == weights_hash(again) == weights_hash(encoder)
@@ -155,7 +153,7 @@ def test_an_unwritable_cache_is_an_error(monkeypatch):
 
 
 def test_saving_to_its_own_directory_keeps_the_encoder(tmp_path, word):
-    rows = np.random.default_rng(0).normal(size=(word.vocab_size, 7)).astype(np.float32)
+    rows = random_rows(word, 7)
     SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "own")
     encoder = SentenceEncoder.from_pretrained(tmp_path / "own")
     encoder.save_pretrained(tmp_path / "own", precision="int4")

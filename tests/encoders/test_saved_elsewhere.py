@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
@@ -17,11 +16,10 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram, WordLevel
 from transformers import AutoModel, AutoTokenizer
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder, packaged_model
+from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import MissingExtraError, ModelError
 from paraphrastic_hf.io.files import SETTINGS
-from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -29,6 +27,7 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
+from tests.made import averaging, recurrent
 from tests.texts import HOSTILE, SENTENCES
 
 TEXTS = [*SENTENCES, *HOSTILE, "", "12,000 km²"]
@@ -49,9 +48,7 @@ def theirs(folder: Path) -> Any:
 
 
 def saved_by_them(tokenizer: Any, folder: Path) -> SentenceEncoder:
-    torch.manual_seed(0)
-    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
-    encoder = SentenceEncoder(model, tokenizer)
+    encoder = averaging(tokenizer)
     encoder.save_pretrained(folder / "ours")
     theirs(folder / "ours").save_pretrained(str(folder / "theirs"))
     return encoder
@@ -65,17 +62,13 @@ def test_a_model_saved_again_by_sentence_transformers_is_unchanged(kind, tmp_pat
     np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
     assert again.tokenizer.tokens() == encoder.tokenizer.tokens()
     again.save_pretrained(tmp_path / "once more")
-    third = SentenceEncoder.from_pretrained(tmp_path / "once more")
-    np.testing.assert_array_equal(third.encode(TEXTS), encoder.encode(TEXTS))
-    np.testing.assert_allclose(
-        theirs(tmp_path / "once more").encode(TEXTS), third.encode(TEXTS), atol=1e-6
-    )
+    third = SentenceEncoder.from_pretrained(tmp_path / "once more").encode(TEXTS)
+    np.testing.assert_array_equal(third, encoder.encode(TEXTS))
+    np.testing.assert_allclose(theirs(tmp_path / "once more").encode(TEXTS), third, atol=1e-6)
 
 
 def test_sentence_transformers_averages_marks_equally(tmp_path):
-    tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), "both")
-    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
-    encoder = SentenceEncoder(model, tokenizer)
+    encoder = averaging(MarkedTokenizer(TOKENIZERS["words"](), "both"))
     encoder.save_pretrained(tmp_path)
     bridge = SentenceTransformer(str(tmp_path), trust_remote_code=True, device="cpu")
     np.testing.assert_allclose(bridge.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
@@ -83,7 +76,7 @@ def test_sentence_transformers_averages_marks_equally(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the trainer warns
-def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path):
+def test_a_packaged_model_trained_by_sentence_transformers_loads(english, tmp_path):
     model = theirs(packaged_model("english")).float()
     pairs = Dataset.from_dict({"first": SENTENCES, "second": SENTENCES[1:] + SENTENCES[:1]})
     arguments = SentenceTransformerTrainingArguments(
@@ -95,7 +88,6 @@ def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path):
     model.save_pretrained(str(tmp_path / "theirs"))
     encoder = SentenceEncoder.from_pretrained(tmp_path / "theirs")
     np.testing.assert_allclose(encoder.encode(TEXTS), model.encode(TEXTS), atol=1e-5)
-    english = SentenceEncoder.from_pretrained("english")
     assert np.abs(encoder.encode(TEXTS) - english.encode(TEXTS)).max() > 0.01
     assert encoder._static is not None  # fast path, if compiled
     assert encoder.with_dimension(64).encode("a cat").shape == (64,)
@@ -164,10 +156,6 @@ def test_a_missing_protobuf_names_the_extra(tmp_path, monkeypatch):
         SentenceEncoder.from_pretrained(tmp_path / "theirs")
 
 
-def marked(tokenizer: Any, marks: str, opens: bool = False) -> MarkedTokenizer:
-    return MarkedTokenizer(tokenizer, marks, opens_prompts=opens)
-
-
 PLAIN = {
     **TOKENIZERS,
     "characters": lambda: CharTokenizer.train(SENTENCES, vocab_size=30),
@@ -175,22 +163,20 @@ PLAIN = {
 }
 SAVED_BY_TRANSFORMERS = {
     **PLAIN,
-    "words with an end": lambda: marked(PLAIN["words"](), "end"),
-    "words that open prompts": lambda: marked(PLAIN["words"](), "both", opens=True),
-    "characters with marks": lambda: marked(PLAIN["characters"](), "both"),
-    "pieces with a start": lambda: marked(PLAIN["pieces"](), "start"),
+    "words with an end": lambda: MarkedTokenizer(PLAIN["words"](), "end"),
+    "words that open prompts": lambda: MarkedTokenizer(
+        PLAIN["words"](), "both", opens_prompts=True
+    ),
+    "pieces with a start": lambda: MarkedTokenizer(PLAIN["pieces"](), "start"),
     "a mixture": lambda: MixedTokenizer(
-        [PLAIN["words"](), PLAIN["n-grams"](), marked(PLAIN["characters"](), "both")]
+        [PLAIN["words"](), PLAIN["n-grams"](), MarkedTokenizer(PLAIN["characters"](), "both")]
     ),
 }
 
 
 @pytest.mark.parametrize("kind", SAVED_BY_TRANSFORMERS)
 def test_a_model_saved_again_by_transformers_is_unchanged(kind, tmp_path):
-    torch.manual_seed(0)
-    tokenizer = SAVED_BY_TRANSFORMERS[kind]()
-    config = RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=8, embedding_size=4)
-    encoder = SentenceEncoder(RecurrentModel(config).eval(), tokenizer)
+    encoder = recurrent(SAVED_BY_TRANSFORMERS[kind](), hidden_size=8, embedding_size=4)
     encoder.save_pretrained(tmp_path / "ours")
     AutoModel.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
     AutoTokenizer.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")

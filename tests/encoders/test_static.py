@@ -20,6 +20,7 @@ from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
+from tests.made import row_means
 from tests.texts import HOSTILE, SENTENCES, any_text
 
 pytestmark = pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled here")
@@ -86,10 +87,7 @@ def random_table(tokenizer: object, dimension: int = 5) -> np.ndarray:
 
 
 def slow_means(tokenizer: TextTokenizer, texts: Sequence[str], table: np.ndarray) -> np.ndarray:
-    ids = tokenizer.encode_batch(list(texts))
-    wide = table.astype(np.float64)
-    means = [wide[row].sum(0) / max(1, len(row)) for row in ids]
-    return np.array(means).reshape(len(texts), table.shape[1])
+    return row_means(table, tokenizer.encode_batch(list(texts)))
 
 
 def assert_exact(
@@ -148,11 +146,10 @@ def test_fast_and_slow_path_agree_on_ten_languages(kind):
     unspaced = ["".join(line.split()) for line in lines[::9]]
     # up to about 6,000 pieces, sentencepiece segments lines like words (text/subword.py)
     long = [" ".join(lines[i : i + 60]) for i in range(0, len(lines), 60)]
-    tokenizer: TextTokenizer
+    train, more = WordTokenizer.train, {}
     if kind == "sentencepiece":
-        tokenizer = SubwordTokenizer.train(lines[::2], vocab_size=4000, character_coverage=0.98)
-    else:
-        tokenizer = WordTokenizer.train(lines[::2], vocab_size=4000)
+        train, more = SubwordTokenizer.train, {"character_coverage": 0.98}
+    tokenizer = train(lines[::2], vocab_size=4000, **more)
     assert_exact(tokenizer, [*lines, *unspaced, *long], StaticEncoder(tokenizer, num_threads=2))
 
 
@@ -193,13 +190,6 @@ def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length(word):
     assert not encoder.encode(texts[:5], table).any()
 
 
-@pytest.mark.parametrize("texts", [["", "\0", " \t"], ["the cat"] + [""] * 5000])
-def test_empty_lines_are_zeros(texts, subword):
-    vectors = StaticEncoder(subword, num_threads=2).encode(texts, random_table(subword))
-    assert vectors.shape == (len(texts), 5)
-    assert not vectors[1:].any()
-
-
 @pytest.mark.slow
 def test_a_line_of_a_million_characters(subword, word):
     spaced = (" ".join(SENTENCES) * 1000)[:1_000_000]
@@ -215,12 +205,3 @@ def test_a_line_of_a_million_characters(subword, word):
         expected[0] = table[ids].mean(0, dtype=np.float64)
         # 1,024 rows are summed in float32
         np.testing.assert_allclose(vectors, expected, rtol=0, atol=2e-5)
-
-
-@pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
-def test_the_mean_of_one_word_repeated_is_its_row(scale, word):
-    table = np.float32(scale) * random_table(word, dimension=64)
-    row = table[word.encode_batch(["the"])[0][0]]
-    vectors = StaticEncoder(word).encode(["the " * times for times in (1, 300, 100_000)], table)
-    for vector in vectors:
-        np.testing.assert_allclose(vector, row, rtol=1e-6, atol=1e-6 * scale)

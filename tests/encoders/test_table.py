@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders import means
 from paraphrastic_hf.encoders.means import mean_rows
 from paraphrastic_hf.encoders.static import engine as static
@@ -20,6 +20,7 @@ from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.word import WordTokenizer
+from tests.made import averaging, row_means
 from tests.texts import SENTENCES
 
 needs_c = pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled here")
@@ -78,9 +79,8 @@ def test_deriving_a_table_does_not_change_it():
 
 
 def test_a_derived_table_does_not_follow_training(word):
-    config = AveragingConfig(vocab_size=word.vocab_size, hidden_size=4)
-    whole = SentenceEncoder(AveragingModel(config), word)
-    same = [whole.with_dimension(4), whole.with_norm_power(1)]
+    whole = averaging(word)
+    same = [whole.with_dimension(8), whole.with_norm_power(1)]
     before = whole.encode(SENTENCES)
     torch.nn.init.zeros_(whole.model.get_input_embeddings().weight)
     for encoder in same:
@@ -125,25 +125,21 @@ def test_precisions_of_the_packaged_model():
     np.testing.assert_array_equal(nibbles.table(), exact.table())  # the file is int4
 
 
-def test_a_prefix_is_a_slice():
-    whole = SentenceEncoder.from_pretrained("english")
-    small = whole.with_dimension(64)
+def test_a_prefix_is_a_slice(english):
+    small = english.with_dimension(64)
     assert (small.dimension, small.name) == (64, "english-64")
-    np.testing.assert_allclose(
-        small.encode(SENTENCES), whole.encode(SENTENCES)[:, :64], rtol=1e-6, atol=1e-6
-    )
-    for call, wrong in (
-        *((whole.with_dimension, dimension) for dimension in (0, 513)),
-        *((whole.with_dimension, dimension) for dimension in (2.0, True, "2")),
-        (whole.with_precision, "int2"),
-    ):
+    expected = english.encode(SENTENCES)[:, :64]
+    np.testing.assert_allclose(small.encode(SENTENCES), expected, rtol=1e-6, atol=1e-6)
+    for wrong in (0, 513, 2.0, True, "2"):
         with pytest.raises((TypeError, ValueError), match=str(wrong)):
-            call(wrong)
+            english.with_dimension(wrong)
+    with pytest.raises(ValueError, match="int2"):
+        english.with_precision("int2")
 
 
 @needs_c
-def test_a_rounded_table_is_not_rounded_again(tmp_path):
-    small = SentenceEncoder.from_pretrained("english").with_dimension(32).with_precision("int8")
+def test_a_rounded_table_is_not_rounded_again(english, tmp_path):
+    small = english.with_dimension(32).with_precision("int8")
     for again in (lambda: small.with_precision("bfloat16"), lambda: small.with_norm_power(0.5)):
         with pytest.raises(ModelError):
             again()
@@ -174,11 +170,6 @@ def test_a_row_too_short_for_its_scale_is_refused(columns, kind):
         words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
 
 
-def by_hand(table: np.ndarray, texts: list[list[int]]) -> np.ndarray:
-    wide = table.astype(np.float64)
-    return np.array([wide[ids].sum(0) / max(1, len(ids)) for ids in texts])
-
-
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8", "int4"])
 @pytest.mark.parametrize("most", [16_384, 1, 5])
 def test_means_do_not_depend_on_the_block_size(most, precision, monkeypatch):
@@ -191,4 +182,4 @@ def test_means_do_not_depend_on_the_block_size(most, precision, monkeypatch):
     assert mean_rows(Table(table), Ragged.from_lists([])).shape == (0, 6)
     assert mean_rows(Table(table), Ragged.from_lists([[], []])).tolist() == [[0] * 6] * 2
     # a piece is summed in float64, and up to 30 pieces in float32
-    np.testing.assert_allclose(found, by_hand(unpacked(table), texts), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found, row_means(unpacked(table), texts), rtol=1e-5, atol=1e-6)

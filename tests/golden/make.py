@@ -101,11 +101,10 @@ def write(name: str) -> None:
     """Write a file with its command, one line per item."""
     found = FILES[name].make()
     if isinstance(found, dict):
-        lines = ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in found.items())
-        text = f"{{\n{lines}\n}}"
+        lines, (start, end) = [f"{_json(key)}: {_json(found[key])}" for key in found], "{}"
     else:
-        lines = ",\n".join(map(_json, found))
-        text = f"[\n{lines}\n]"
+        lines, (start, end) = map(_json, found), "[]"
+    text = f"{start}\n" + ",\n".join(lines) + f"\n{end}"
     text = f'{{"command": "{command(name)}",\n"found": {text}}}\n'
     (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
 

@@ -16,6 +16,7 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io import download
 from paraphrastic_hf.io.download import TRIES, Remote, cache_folder, fetch, snapshot
 from tests.hub.server import Fault, pointing, running
+from tests.io.packed import names
 from tests.io.serving import Server, serving
 
 CONTENT = b"".join(b"line %d\n" % number for number in range(1000))
@@ -47,20 +48,15 @@ def zipped(**members: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def kept(folder: Path) -> set[str]:
-    """Content of a folder without locks."""
-    return {path.name for path in folder.iterdir() if path.suffix != ".lock"}
-
-
 def refused(wanted: Remote, folder: Path, text: str = "") -> None:
     """The one-line error names the URL, and no file is left."""
-    before = kept(folder)
+    before = names(folder)
     with pytest.raises(DataError) as error:
         fetch(wanted, folder)
     assert wanted.url in str(error.value)
     assert text in str(error.value)
     assert "\n" not in str(error.value)
-    assert kept(folder) == before
+    assert names(folder) == before
 
 
 def test_a_file_is_downloaded_once(server, tmp_path):
@@ -80,7 +76,7 @@ def test_a_wrong_checksum_is_refused(server, tmp_path):
         refused(wanted, tmp_path)
     server.serve("a.txt", CONTENT)
     assert fetch(wanted, tmp_path).read_bytes() == CONTENT
-    assert kept(tmp_path) == {"a.txt"}
+    assert names(tmp_path) == {"a.txt"}
     fetch(wanted, tmp_path).write_bytes(CONTENT[:-1])  # damaged later
     assert fetch(wanted, tmp_path).read_bytes() == CONTENT
 
@@ -139,7 +135,7 @@ def test_a_damaged_archive_is_downloaded_again(server, tmp_path):
     server.serve("a.zip", good[:-30])
     with pytest.raises(DataError):
         fetch(remote(server, "a.zip"), tmp_path)
-    assert kept(tmp_path) == set()
+    assert names(tmp_path) == set()
     server.serve("a.zip", good)
     assert (fetch(remote(server, "a.zip"), tmp_path) / "in" / "a.txt").read_bytes() == CONTENT
 
@@ -170,7 +166,7 @@ def test_an_archive_is_verified_by_its_members(server, tmp_path):
         refused(wanted, tmp_path, members["**/*.txt"][0])
     server.serve("a.zip", zipped(b=b"two\n", a=b"one\n"))
     assert (fetch(wanted, tmp_path) / "in" / "b.txt").read_bytes() == b"two\n"
-    assert kept(tmp_path) == {"a.zip", "a.zip.unpacked"}
+    assert names(tmp_path) == {"a.zip", "a.zip.unpacked"}
 
 
 def test_the_variable_sets_the_cache_folder(monkeypatch):
@@ -191,7 +187,6 @@ def hub(tmp_path, monkeypatch):
     repositories = {"models/me/model": {**FILES, **REST}}
     with running(repositories) as server, pointing(server, tmp_path / "home"):
         monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
-        monkeypatch.setattr(time, "sleep", lambda seconds: None)
         yield server
 
 

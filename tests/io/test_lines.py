@@ -4,7 +4,6 @@ import gzip
 import io
 import lzma
 import tempfile
-import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,21 +25,16 @@ from paraphrastic_hf.io.lines import (
     table_rows,
     text_lines,
 )
+from tests.io.packed import written
 
 LINE_MARKS = ["\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
 
 
-def written(path: Path, content: str | bytes) -> Path:
-    """Write bytes, packed as the name says."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
-    return path
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz", "a.txt.bz2"])
 def test_lines_are_numbered_from_1_packed_or_not(name, tmp_path):
     path = written(tmp_path / name, "one\n\n三\n")
     assert list(text_lines(path)) == [(1, "one"), (2, ""), (3, "三")]
+    assert list(read_blocks(str(path))) == [["one", "", "三"]]
     written(path, b"one\r\n\xff\nthree")
     assert list(raw_lines(path)) == [(1, b"one\r\n"), (2, b"\xff\n"), (3, b"three")]
     assert [line for _, line in text_lines(path, encoding="latin-1")] == ["one", "ÿ", "three"]
@@ -75,12 +69,8 @@ def test_only_a_line_feed_ends_a_line(texts):
 def test_bytes_that_are_not_text_are_refused(bad, name, tmp_path):
     path = written(tmp_path / name, b"fine\n" + bad)
     good = written(tmp_path / "good", "1\n2\n")
-    for read in (
-        text_lines(path),
-        aligned_lines(path, good),
-        aligned_lines(good, path),
-        table_rows(path, 1),
-    ):
+    aligned = aligned_lines(path, good), aligned_lines(good, path)
+    for read in (text_lines(path), table_rows(path, 1), *aligned):
         with pytest.raises(DataError, match=rf"{name}:2 "):
             list(read)
 
@@ -165,11 +155,8 @@ def test_short_rows_and_other_headers_are_refused_briefly(content, options, name
 def test_aligned_files_are_read_side_by_side(tmp_path):
     first = written(tmp_path / "a.en", "one\r\n\nthree\n")
     second = written(tmp_path / "a.de.gz", "\ufeffeins\nzwei\ndrei")
-    assert list(aligned_lines(first, second)) == [
-        (1, "one", "eins"),
-        (2, "", "zwei"),
-        (3, "three", "drei"),
-    ]
+    expected = [(1, "one", "eins"), (2, "", "zwei"), (3, "three", "drei")]
+    assert list(aligned_lines(first, second)) == expected
 
 
 @pytest.mark.parametrize(("longer", "shorter"), [("a.en", "a.de"), ("a.de", "a.en")])
@@ -209,15 +196,8 @@ def test_no_file_stays_open(ending, read, tmp_path, monkeypatch):
     assert all(file.closed for file in opened)
 
 
-def zipped(name: str, content: bytes) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as made:
-        made.writestr(name, content)
-    return file.getvalue()
-
-
 OTHER_KINDS = {
-    "zip": zipped("a.txt", b"a cat"),
+    "zip": b"PK\x03\x04\x14\0\0\0\x08\0",
     "parquet": b"PAR1\x15\x04\x15\x0c",
     "numpy": b"\x93NUMPY\x01\0",
     "safetensors": save({"weight": torch.zeros(2)}),
@@ -235,17 +215,10 @@ OTHER_KINDS = {
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
 def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind, tmp_path):
-    path = tmp_path / "lines.txt"
-    path.write_bytes(OTHER_KINDS[kind])
+    path = written(tmp_path / "lines.txt", OTHER_KINDS[kind])
     for read in (read_blocks(str(path)), text_lines(path)):
         with pytest.raises(DataError):
             list(read)
-
-
-def test_lines_packed_by_bzip2_are_read(tmp_path):
-    path = tmp_path / "lines.txt.bz2"
-    path.write_bytes(bz2.compress(b"a cat\na dog\n"))
-    assert list(read_blocks(str(path))) == [["a cat", "a dog"]]
 
 
 @pytest.mark.parametrize(
@@ -253,8 +226,7 @@ def test_lines_packed_by_bzip2_are_read(tmp_path):
     ["PK", "PAR1 of the story", "BZh is a name", "1AY&SY", "", "<s> a cat", "<docs are here"],
 )
 def test_text_similar_to_other_files_is_text(text, tmp_path):
-    path = tmp_path / "lines.txt"
-    path.write_text(text + "\nsecond\n", encoding="utf-8")
+    path = written(tmp_path / "lines.txt", text + "\nsecond\n")
     assert list(read_blocks(str(path))) == [[text, "second"]]
 
 

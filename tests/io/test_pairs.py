@@ -1,7 +1,5 @@
-import gzip
 import json
 import logging
-import lzma
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,15 +21,9 @@ from paraphrastic_hf.io.pairs import (
     read_table,
     rows_of_dataset,
 )
+from tests.io.packed import written
 
 GOOD = [("the ferry leaves", "the boat departs"), ("猫が寝る", "the cat sleeps"), ("où", "where")]
-
-
-def tsv(path: Path, content: str | bytes) -> Path:
-    """Write bytes, packed as the name says."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
-    return path
 
 
 def lines(pairs: list[Pair]) -> str:
@@ -56,7 +48,7 @@ def numbered(count: int) -> list[Pair]:
     ],
 )
 def test_a_harmless_oddity_does_not_change_the_pairs(content, expected, tmp_path):
-    assert read_pairs(tsv(tmp_path / "a.tsv", content)) == expected
+    assert read_pairs(written(tmp_path / "a.tsv", content)) == expected
 
 
 BAD = [
@@ -67,7 +59,7 @@ BAD = [
 
 @pytest.mark.parametrize("row", BAD)
 def test_a_bad_row_is_skipped_or_refused_by_its_line(row, tmp_path, caplog):
-    path = tsv(tmp_path / "a.tsv", b"a\tb\n" + row + b"c\td\n")
+    path = written(tmp_path / "a.tsv", b"a\tb\n" + row + b"c\td\n")
     with caplog.at_level(logging.WARNING):
         assert read_pairs(path) == [("a", "b"), ("c", "d")]
     assert "(a.tsv:2)" in caplog.text
@@ -77,19 +69,19 @@ def test_a_bad_row_is_skipped_or_refused_by_its_line(row, tmp_path, caplog):
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
 def test_aligned_files_give_pairs(suffix, tmp_path):
-    first = tsv(tmp_path / f"a.en{suffix}", "one\r\ntab\there\nthree\n")
-    second = tsv(tmp_path / f"a.de{suffix}", "eins\nzwei\ndrei")
+    first = written(tmp_path / f"a.en{suffix}", "one\r\ntab\there\nthree\n")
+    second = written(tmp_path / f"a.de{suffix}", "eins\nzwei\ndrei")
     expected = [("one", "eins"), ("tab\there", "zwei"), ("three", "drei")]
     assert read_pairs(first, second=second) == expected
     with pytest.raises(DataError):
-        read_pairs(first, second=tsv(tmp_path / f"b.de{suffix}", "eins\nzwei\n"))
+        read_pairs(first, second=written(tmp_path / f"b.de{suffix}", "eins\nzwei\n"))
 
 
 @pytest.mark.parametrize("bad", [b"\xff\n", b"\0\n", b"\n"])
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_bad_line_skips_its_pair(bad, side, tmp_path):
     for i, name in enumerate(["a.en", "a.de"]):
-        tsv(tmp_path / name, b"1\n" + (bad if i == side else b"2\n") + b"3\n")
+        written(tmp_path / name, b"1\n" + (bad if i == side else b"2\n") + b"3\n")
     paths = tmp_path / "a.en", tmp_path / "a.de"
     assert read_pairs(paths[0], second=paths[1]) == [("1", "1"), ("3", "3")]
     with pytest.raises(DataError, match=r"a\.en:2"):
@@ -97,19 +89,19 @@ def test_a_bad_line_skips_its_pair(bad, side, tmp_path):
 
 
 def test_word_limits_apply_to_both_sides(tmp_path):
-    path = tsv(tmp_path / "a.tsv", "a\tb\na b\tc\na b\tc d\na b c\td e\n")
+    path = written(tmp_path / "a.tsv", "a\tb\na b\tc\na b\tc d\na b c\td e\n")
     assert read_pairs(path, min_words=2) == [("a b", "c d"), ("a b c", "d e")]
     assert read_pairs(path, max_words=2) == [("a", "b"), ("a b", "c"), ("a b", "c d")]
     with pytest.raises(DataError, match=r"min_words \(4\).*max_words \(9\)"):
         read_pairs(path, min_words=4, max_words=9)
     for content in ("", "\n\n", "one column\n"):
         with pytest.raises(DataError):
-            read_pairs(tsv(path, content))
+            read_pairs(written(path, content))
 
 
 def test_a_sample_depends_on_the_seed_and_keeps_file_order(tmp_path):
     pairs = numbered(200)
-    path = tsv(tmp_path / "a.tsv", lines(pairs))
+    path = written(tmp_path / "a.tsv", lines(pairs))
     sample = read_pairs(path, max_pairs=20, seed=5)
     assert sample == read_pairs(path, max_pairs=20, seed=5)
     assert sample != read_pairs(path, max_pairs=20, seed=6)
@@ -120,20 +112,20 @@ def test_a_sample_depends_on_the_seed_and_keeps_file_order(tmp_path):
 
 def test_sampling_of_good_rows_is_uniform(tmp_path):
     """200 samples of 5 in 10: each row occurs 100 times, with a standard deviation of 7.1."""
-    path = tsv(tmp_path / "a.tsv", "bad\n" * 5 + lines(numbered(10)))
+    path = written(tmp_path / "a.tsv", "bad\n" * 5 + lines(numbered(10)))
     options = {"max_pairs": 5, "max_bad_rows": 1}
     seen = Counter(pair for seed in range(200) for pair in read_pairs(path, seed=seed, **options))
     assert sorted(seen) == sorted(numbered(10))
     assert all(abs(count - 100) < 5 * 7.1 for count in seen.values())
 
 
-def saved(folder: Path, columns: dict[str, list[Any]]) -> Path:
+def saved(folder: Path, **columns: list[Any]) -> Path:
     datasets.Dataset.from_dict(columns).save_to_disk(folder)
     return folder
 
 
 def test_a_null_or_empty_text_in_a_saved_dataset_is_a_bad_row(tmp_path, caplog):
-    path = saved(tmp_path / "d", {"a": ["one", "two", "three"], "b": [None, "zwei", ""]})
+    path = saved(tmp_path / "d", a=["one", "two", "three"], b=[None, "zwei", ""])
     assert read_pairs(path, max_bad_rows=1) == [("two", "zwei")]
     assert "(d:0, d:2)" in caplog.text
     with pytest.raises(DataError, match="d:0 "):
@@ -142,7 +134,7 @@ def test_a_null_or_empty_text_in_a_saved_dataset_is_a_bad_row(tmp_path, caplog):
 
 @pytest.mark.parametrize("columns", [None, ("a", "z"), ("a", "score")])
 def test_a_dataset_without_the_text_columns_is_refused(columns, tmp_path):
-    path = saved(tmp_path / "d", {"a": ["one"], "score": [0.5]})
+    path = saved(tmp_path / "d", a=["one"], score=[0.5])
     with pytest.raises(DataError):
         read_pairs(path, columns=columns)
 
@@ -170,7 +162,7 @@ def test_any_iterable_of_mappings_is_a_dataset():
     ["sentence1\tsentence2", "Sentence 1\tSentence 2", "translation\treference", "SRC\ttgt"],
 )
 def test_a_header_is_not_a_pair(header, tmp_path, caplog):
-    path = tsv(tmp_path / "a.tsv", f"{header}\n{lines(GOOD)}")
+    path = written(tmp_path / "a.tsv", f"{header}\n{lines(GOOD)}")
     with caplog.at_level(logging.INFO):
         assert read_pairs(path, bad_rows="refuse") == GOOD
     assert all(name in caplog.text for name in header.split("\t"))
@@ -180,11 +172,10 @@ def test_a_header_is_not_a_pair(header, tmp_path, caplog):
 def test_a_saved_dataset_with_changed_bytes_is_refused(place, tmp_path):
     """It is mapped into memory, where a wrong offset would crash the process."""
     texts = [f"a text of some length, number {i}" for i in range(50)]
-    path = next(saved(tmp_path / "pairs", {"a": texts, "b": texts}).glob("*.arrow"))
-    data = bytearray(path.read_bytes())
+    path = next(saved(tmp_path / "pairs", a=texts, b=texts).glob("*.arrow"))
+    data = path.read_bytes()
     start = int(len(data) * place)
-    data[start : start + 200] = b"\xff" * 200
-    path.write_bytes(data)
+    path.write_bytes(data[:start] + b"\xff" * 200 + data[start + 200 :])
     with pytest.raises(DataError):
         read_pairs(tmp_path / "pairs")
 
@@ -203,8 +194,7 @@ def as_csv(head: str, delimiter: str = ",") -> str:
 @pytest.mark.parametrize("head", ["id,sentence1,sentence2", "id,src,tgt", "id,left,right"])
 @pytest.mark.parametrize("delimiter", [",", "\t", ";"])
 def test_csv_is_read_with_quotes_and_names(head, delimiter, tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text(as_csv(head, delimiter), encoding="utf-8", newline="")
+    path = written(tmp_path / "pairs.csv", as_csv(head, delimiter))
     assert read_pairs(path) == PAIRS
     name = head.split(",")[2]
     swapped = read_pairs(path, columns=[name, head.split(",")[1]])
@@ -212,49 +202,43 @@ def test_csv_is_read_with_quotes_and_names(head, delimiter, tmp_path):
 
 
 def test_known_names_precede_other_columns(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("genre,year,Sentence_1,Sentence_2\nnews,2012,a cat,the cat\n")
+    text = "genre,year,Sentence_1,Sentence_2\nnews,2012,a cat,the cat\n"
+    path = written(tmp_path / "pairs.csv", text)
     assert read_pairs(path) == [("a cat", "the cat")]
     beside = list(iterate_rows(path, beside=["genre", "year"]))
     assert beside == [("pairs.csv:2", ["a cat", "the cat", "news", "2012"])]
 
 
 def test_bad_rows_are_counted_by_their_lines(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_bytes(b"source,target\na,b\na\n\n\xff,b\na,b\0\na,\na,b\n")
+    path = written(tmp_path / "pairs.csv", b"source,target\na,b\na\n\n\xff,b\na,b\0\na,\na,b\n")
     found = [(place[-1], sides) for place, sides in iterate_rows(path) if isinstance(sides, str)]
     assert found == [("3", TWO), ("4", BLANK), ("5", NOT_UTF8), ("6", NUL)]
     with pytest.raises(DataError, match=r"pairs\.csv:3"):
         read_pairs(path, bad_rows="refuse")
-    path = tmp_path / "pairs.jsonl"
-    path.write_text('{"source": "a", "target": "b"}\n[\n3\n{"source": 1, "target": "b"}\n')
+    text = '{"source": "a", "target": "b"}\n[\n3\n{"source": 1, "target": "b"}\n'
+    path = written(tmp_path / "pairs.jsonl", text)
     found = [sides for _, sides in iterate_rows(path)]
     assert found == [["a", "b"], NO_OBJECT, NO_OBJECT, NO_TEXT]
 
 
 def test_missing_columns_are_refused(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("left,right\na,b\n")
+    path = written(tmp_path / "pairs.csv", "left,right\na,b\n")
     with pytest.raises(DataError, match=r"'first'.* left, right"):
         read_pairs(path, columns=["first", "right"])
-    path.write_text("left,score\na,1\n")
-    with pytest.raises(DataError):
-        read_pairs(path)
-    for name, text in (("pairs.csv", ""), ("pairs.csv", "left,right\n"), ("pairs.json", "[{")):
-        (tmp_path / name).write_text(text)
+    texts = [("pairs.csv", text) for text in ("left,score\na,1\n", "", "left,right\n", "a,b,c\n")]
+    for name, text in (*texts, ("pairs.json", "[{")):
         with pytest.raises(DataError):
-            read_pairs(tmp_path / name)
+            read_pairs(written(tmp_path / name, text))
 
 
 def test_a_csv_without_a_header_is_refused(tmp_path):
-    path = tmp_path / "pairs.csv"
+    below = "\nHe ran.,He was running.\n"
     heads = ("A cat sleeps.,The cat is asleep.", "a cat is asleep on it,the cat sleeps on the sofa")
     for head in heads:
-        path.write_text(f"{head}\nHe ran.,He was running.\n")
         with pytest.raises(DataError):
-            read_pairs(path)
+            read_pairs(written(tmp_path / "pairs.csv", head + below))
     for head in ("the original sentence of it,its paraphrase", "Original sent.,Paraphrase no. 1"):
-        path.write_text(f"{head}\nHe ran.,He was running.\n")
+        path = written(tmp_path / "pairs.csv", head + below)
         assert read_pairs(path) == [("He ran.", "He was running.")]
 
 
@@ -296,11 +280,9 @@ def rows_of(form: str) -> str:
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_texts_of_well_known_corpora_are_found(corpus, tmp_path):
     header, form = CORPORA[corpus]
-    path = tmp_path / "pairs.tsv"
-    path.write_text(f"{header}\n{rows_of(form)}", encoding="utf-8")
-    assert read_pairs(path, bad_rows="refuse") == SENTENCES
-    path.write_text(f"{header}\n{rows_of(form)}".replace("\t", ","), encoding="utf-8")
-    assert read_pairs(path.rename(tmp_path / "pairs.csv"), bad_rows="refuse") == SENTENCES
+    text = f"{header}\n{rows_of(form)}"
+    for name, content in (("pairs.tsv", text), ("pairs.csv", text.replace("\t", ","))):
+        assert read_pairs(written(tmp_path / name, content), bad_rows="refuse") == SENTENCES
 
 
 @pytest.mark.parametrize(
@@ -309,29 +291,26 @@ def test_texts_of_well_known_corpora_are_found(corpus, tmp_path):
     [*((corpus, "tsv") for corpus in HEADLESS), *((each, "csv") for each in ("STS-B", "DA"))],
 )
 def test_columns_of_numbers_ids_and_labels_are_skipped(corpus, ending, tmp_path):
-    path = tmp_path / f"pairs.{ending}"
-    path.write_text(rows_of(HEADLESS[corpus]), encoding="utf-8")
+    path = written(tmp_path / f"pairs.{ending}", rows_of(HEADLESS[corpus]))
     assert read_pairs(path, bad_rows="refuse") == SENTENCES
 
 
 def test_every_format_gives_the_same_pairs(tmp_path):
-    names = ("id", "note", "sentence1", "sentence2", "score")
     rows = [
-        dict(zip(names, (n, "some words", a, b, 0.5), strict=True))
+        {"id": n, "note": "some words", "sentence1": a, "sentence2": b, "score": 0.5}
         for n, (a, b) in enumerate(SENTENCES)
     ]
-    table = [names, *(tuple(row.values()) for row in rows)]
-    paths = {
-        name: tmp_path / f"pairs.{name}" for name in ("tsv", "csv", "jsonl", "json", "parquet")
-    }
-    for name, mark in (("tsv", "\t"), ("csv", ",")):
-        paths[name].write_text("\n".join(mark.join(map(str, row)) for row in table))
-    paths["jsonl"].write_text("\n".join(map(json.dumps, rows)))
-    paths["json"].write_text(json.dumps(rows, indent=1))
-    datasets.Dataset.from_list(rows).to_parquet(paths["parquet"])
-    paths["saved"] = tmp_path / "saved"
-    datasets.Dataset.from_list(rows).save_to_disk(paths["saved"])
-    for path in paths.values():
+    table = [rows[0], *(row.values() for row in rows)]
+    tsv = "\n".join("\t".join(map(str, row)) for row in table)
+    dataset, folder = datasets.Dataset.from_list(rows), tmp_path / "files"
+    folder.mkdir()
+    written(folder / "pairs.tsv", tsv)
+    written(folder / "pairs.csv", tsv.replace("\t", ","))
+    written(folder / "pairs.jsonl", "\n".join(map(json.dumps, rows)))
+    written(folder / "pairs.json", json.dumps(rows, indent=1))
+    dataset.to_parquet(folder / "pairs.parquet")
+    dataset.save_to_disk(folder / "saved")
+    for path in folder.iterdir():
         found = read_table(path)
         assert found.pairs == SENTENCES
         assert (found.values, found.layout.value) == (["0.5"] * len(rows), "score")
@@ -339,35 +318,29 @@ def test_every_format_gives_the_same_pairs(tmp_path):
 
 
 def test_further_columns_are_not_texts(tmp_path):
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"cat\tdog\t(ROOT (NP {n}))\t(ROOT (N {n}))\n" for n in range(9)))
+    lines = [f"cat\tdog\t(ROOT (NP {n}))\t(ROOT (N {n}))\n" for n in range(9)]
+    path = written(tmp_path / "pairs.tsv", "".join(lines))
     rows = list(iterate_rows(path, beside=[3, 4]))
     assert rows[0] == ("pairs.tsv:1", ["cat", "dog", "(ROOT (NP 0))", "(ROOT (N 0))"])
 
 
 def test_a_csv_header_decides_the_number_of_columns(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("source,target\na,b\n" + "c,d,e\n" * 9)
+    path = written(tmp_path / "pairs.csv", "source,target\na,b\n" + "c,d,e\n" * 9)
     assert read_pairs(path, max_bad_rows=1) == [("a", "b")]
 
 
 def test_ids_and_one_text_are_not_pairs(tmp_path):
-    path = tmp_path / "pile.tsv"
-    path.write_text(rows_of("en-00000{n}\t{a}"))
+    path = written(tmp_path / "pile.tsv", rows_of("en-00000{n}\t{a}"))
     with pytest.raises(DataError):
         read_pairs(path)
     assert len(read_pairs(path, columns=["1", "2"])) == len(SENTENCES)
-    (tmp_path / "heads.csv").write_text("a,b,c\n")  # a header of three columns without rows
-    with pytest.raises(DataError):
-        read_pairs(tmp_path / "heads.csv")
 
 
 @pytest.mark.parametrize("place", [0, 1, 20])
 def test_a_row_with_a_stray_tab_is_bad(place, tmp_path):
-    path = tmp_path / "pairs.tsv"
     lines = [f"{a}\t{b}\n" for a, b in SENTENCES]
     lines[place] = "hello there \tfriend\tbonjour ami\n"
-    path.write_text("".join(lines))
+    path = written(tmp_path / "pairs.tsv", "".join(lines))
     assert read_pairs(path) == [*SENTENCES[:place], *SENTENCES[place + 1 :]]
     with pytest.raises(DataError, match=rf"pairs\.tsv:{place + 1} "):
         read_pairs(path, bad_rows="refuse")
@@ -384,25 +357,25 @@ def test_a_row_with_a_stray_tab_is_bad(place, tmp_path):
     ids=["text after it", "end of file", "after a good one", "in the second cell"],
 )
 def test_a_stray_quote_is_reported_by_line(rest, opened, tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("\n".join(["sentence1,sentence2", "a cat,the cat", *rest]) + "\n")
+    lines = ["sentence1,sentence2", "a cat,the cat", *rest]
+    path = written(tmp_path / "pairs.csv", "\n".join(lines) + "\n")
     with pytest.raises(DataError, match=rf"pairs\.csv:{opened} "):
         read_pairs(path)
 
 
-@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.csv", "pairs.jsonl", "first.txt"])
-def test_cr_line_ends_are_read(name, tmp_path):
-    texts = {
-        "pairs.tsv": "one\tun\ntwo\tdeux\n",
-        "pairs.csv": 'source,target\none,un\n"two",deux\n',
-        "pairs.jsonl": '{"a": "one", "b": "un"}\n{"a": "two", "b": "deux"}\n',
-        "first.txt": "one\ntwo\n",
-    }
-    second = tmp_path / "second.txt"
-    second.write_bytes(b"un\rdeux")
-    for end in ("", "\n"):
-        (tmp_path / name).write_bytes((texts[name].rstrip("\n") + end).replace("\n", "\r").encode())
-        found = read_pairs(tmp_path / name, second=second if name == "first.txt" else None)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pairs.tsv", "one\tun\rtwo\tdeux"),
+        ("pairs.csv", 'source,target\rone,un\r"two",deux'),
+        ("pairs.jsonl", '{"a": "one", "b": "un"}\r{"a": "two", "b": "deux"}'),
+        ("first.txt", "one\rtwo"),
+    ],
+)
+def test_cr_line_ends_are_read(name, text, tmp_path):
+    second = written(tmp_path / "second.txt", "un\rdeux") if name == "first.txt" else None
+    for end in ("", "\r"):
+        found = read_pairs(written(tmp_path / name, text + end), second=second)
         assert found == [("one", "un"), ("two", "deux")]
 
 
@@ -411,8 +384,8 @@ def test_a_cr_within_a_cell_ends_no_row(tmp_path):
         ("a.tsv", "one\rtwo\tthree\nfour\tfive\n", "one\rtwo"),
         ("a.csv", 'source,target\none\rtwo,three\n"four",five\n', "one two"),
     ):
-        (tmp_path / name).write_bytes(text.encode())
-        assert read_pairs(tmp_path / name) == [(first, "three"), ("four", "five")]
+        path = written(tmp_path / name, text)
+        assert read_pairs(path) == [(first, "three"), ("four", "five")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -420,16 +393,14 @@ def test_a_cr_within_a_cell_ends_no_row(tmp_path):
 def test_another_encoding_is_refused_with_advice(encoding, name, tmp_path):
     mark = "\ufeff" if encoding.endswith("e") else ""
     data = (mark + '{"a": "one", "b": "un"}\n').encode(encoding)
-    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     with pytest.raises(DataError, match=rf"{name}.*iconv -f {encoding[:6]}"):
-        read_pairs(tmp_path / name)
+        read_pairs(written(tmp_path / name, data))
 
 
 def test_too_many_bad_rows_are_an_error(tmp_path):
-    path = tmp_path / "pairs.tsv"
-    path.write_text("one pair\tof texts\n" + "no tab here\n" * 4)
+    path = written(tmp_path / "pairs.tsv", "one pair\tof texts\n" + "no tab here\n" * 4)
     with pytest.raises(DataError):
         read_pairs(path)
     assert read_pairs(path, max_bad_rows=0.8) == [("one pair", "of texts")]
-    path.write_text("\n".join(f"{a}\t{b}\n\n" for a, b in SENTENCES) + "no tab here\n")
+    written(path, "\n".join(f"{a}\t{b}\n\n" for a, b in SENTENCES) + "no tab here\n")
     assert read_pairs(path) == SENTENCES  # blank lines are harmless

@@ -19,8 +19,12 @@ def test_any_text_is_drawn_without_a_warning(text):
     assert png(figure, text).startswith(b"\x89PNG")
 
 
-def test_counts_have_whole_ticks():
-    axes = new_figure(5, 3).add_subplot()
+@pytest.fixture
+def axes():
+    return new_figure(5, 3).add_subplot()
+
+
+def test_counts_have_whole_ticks(axes):
     lines(axes, {"one": CURVE, "two": CURVE}, "step", counts="x")
     assert all(tick == int(tick) for tick in axes.get_xticks())
     assert any(tick != int(tick) for tick in axes.get_yticks())
@@ -35,21 +39,18 @@ def test_several_curves_have_a_legend_and_one_a_title():
 
 
 @pytest.mark.parametrize(("last", "scale"), [(9, "linear"), (10, "log")])
-def test_a_scale_is_logarithmic_from_a_factor_of_ten(last, scale):
-    axes = new_figure(5, 3).add_subplot()
+def test_a_scale_is_logarithmic_from_a_factor_of_ten(axes, last, scale):
     lines(axes, {"one": ([1, last], [0.5, 0.6])}, "pairs", log=True)
     assert axes.get_xscale() == scale
 
 
-def test_single_points_become_bars():
-    axes = new_figure(5, 3).add_subplot()
+def test_single_points_become_bars(axes):
     lines(axes, {"one": ([3], [0.5]), "two": ([4], [0.7])}, "step", "score", log=True)
     assert [patch.get_width() for patch in axes.patches] == [0.5, 0.7]
     assert axes.get_xlabel() == "score"
 
 
-def test_values_are_written_beyond_the_ends_of_bars():
-    axes = new_figure(4, 3).add_subplot()
+def test_values_are_written_beyond_the_ends_of_bars(axes):
     bars(axes, ["a", "b"], [-3.0, 2.0], "r", xerr=[[1, 1], [2, 2]])
     found = [(text.get_text(), text.xy[0], text.get_ha()) for text in axes.texts]
     assert found == [("-3.00", -4, "right"), ("2.00", 4, "left")]

@@ -3,15 +3,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.text.load import TextTokenizer
 from tests.bert import save_bert
-
-
-def averaging(tokenizer: TextTokenizer) -> SentenceEncoder:
-    torch.manual_seed(3)
-    config = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8)
-    return SentenceEncoder(AveragingModel(config).eval(), tokenizer)
+from tests.made import averaging
 
 
 @pytest.fixture

@@ -33,9 +33,22 @@ def shuffled_pairs(count: int) -> list[tuple[str, str]]:
     """Return pairs of sentences with some words in common."""
     draw = random.Random(5)
     words = [
-        "a", "the", "cat", "cat's", "dog", "dogs", "sat", "sits", "on", "mat,", "mats.", "3.5",
-        "it's", "—", "run",
-    ]  # fmt: skip
+        "a",
+        "the",
+        "cat",
+        "cat's",
+        "dog",
+        "dogs",
+        "sat",
+        "sits",
+        "on",
+        "mat,",
+        "mats.",
+        "3.5",
+        "it's",
+        "—",
+        "run",
+    ]
     pairs = []
     for _ in range(count):
         reference = draw.choices(words, k=draw.randint(1, 12))
@@ -46,11 +59,9 @@ def shuffled_pairs(count: int) -> list[tuple[str, str]]:
 
 def test_smoothed_bleu_and_chrf_equal_sacrebleus():
     words, bleu = word_cutter(), BLEU(smooth_method="add-k", smooth_value=1)
+    own = (words, smoothed_bleu, bleu), (char_profile, chrf_score, CHRF())
     for hypothesis, reference in shuffled_pairs(200):
-        for cut, score, metric in (
-            (words, smoothed_bleu, bleu),
-            (char_profile, chrf_score, CHRF()),
-        ):
+        for cut, score, metric in own:
             expected = metric.sentence_score(hypothesis, [reference]).score / 100
             assert score(cut(hypothesis), cut(reference)) == pytest.approx(expected, abs=1e-9)
 
@@ -72,9 +83,8 @@ def test_each_text_is_encoded_once(encoder):
 
 
 def test_half_is_the_mean_of_bleu_and_simile(encoder):
-    half, bleu, simile = (
-        make_cost(name, model=encoder)(LISTS, REFERENCES) for name in ("half", "bleu", "simile")
-    )
+    costs = (make_cost(name, model=encoder) for name in ("half", "bleu", "simile"))
+    half, bleu, simile = (cost(LISTS, REFERENCES) for cost in costs)
     np.testing.assert_allclose(half, (bleu + simile) / 2)
 
 
@@ -120,7 +130,6 @@ def test_a_metric_of_evaluate_is_a_cost(monkeypatch, tmp_path):
     ids=str,
 )
 def test_invalid_results_of_a_function_are_errors(given):
-
     def cost(*_: object) -> object:
         if given is ZeroDivisionError:
             raise ZeroDivisionError

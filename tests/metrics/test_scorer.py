@@ -5,14 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 import sentencepiece
+import torch
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics import scorer as module
 from paraphrastic_hf.metrics.scorer import SimileScorer, length_counter
 from paraphrastic_hf.text.normalize import normalize
+from paraphrastic_hf.text.word import WordTokenizer
 from tests.evaluation.made_pairs import Letters
-from tests.metrics.conftest import averaging
+from tests.made import averaging
 from tests.oracles import cosine, mean_of_rows
 from tests.texts import SENTENCES
 
@@ -50,18 +52,14 @@ def test_several_references_equal_a_slow_loop(encoder, several, join, power):
     assert scores.sim_score == pytest.approx(np.mean(scores.sim), abs=1e-15)
 
 
-def test_the_default_model_is_english_with_more_even_norms():
-    scorer = SimileScorer(similarity="sentences")
-    english = SentenceEncoder.from_pretrained("english")
-    even = english.with_norm_power(0.5)
-    expected = even.similarity_pairwise(["the cat sleeps"], ["a cat is asleep"])
-    scores = scorer.score(["the cat sleeps"], ["a cat is asleep"])
+def test_the_default_model_is_english_with_more_even_norms(english):
+    pair = ["the cat sleeps"], ["a cat is asleep"]
+    scores = SimileScorer(similarity="sentences").score(*pair)
+    expected = english.with_norm_power(0.5).similarity_pairwise(*pair)
     np.testing.assert_allclose(scores.sim, expected, atol=1e-6)
     assert "|model:simile|tuned:newstest2015|" in scores.signature
     assert "tuned" not in SimileScorer(english).signature()
-    assert scores.sim[0] != pytest.approx(
-        english.similarity(["the cat sleeps"], ["a cat is asleep"])[0, 0]
-    )
+    assert scores.sim[0] != pytest.approx(english.similarity(*pair)[0, 0])
 
 
 def test_sequences_of_any_type_have_equal_scores(encoder):
@@ -106,10 +104,7 @@ def test_hostile_text_has_a_finite_score(encoder, penalty, length):
     assert (np.abs(scores.simile) <= np.abs(scores.sim)).all()
 
 
-def test_lowercase_applies_to_the_texts(word):
-    from paraphrastic_hf.text.word import WordTokenizer
-    from tests.metrics.conftest import averaging
-
+def test_lowercase_applies_to_the_texts():
     tokenizer = WordTokenizer.train(["the CAT the cat"] * 3, vocab_size=10, lowercase=False)
     encoder = averaging(tokenizer)
     assert SimileScorer(encoder).score(["CAT"], ["cat"]).score < 0.99
@@ -160,8 +155,6 @@ def test_invalid_options_are_refused(encoder, options, message):
 
 
 def test_a_stock_model_with_the_same_table_has_equal_scores(stock, encoder):
-    import torch
-
     with torch.no_grad():
         stock[0].embedding.weight.copy_(encoder.model.get_input_embeddings().weight)
     scorers = [SimileScorer(model) for model in (encoder, stock)]

@@ -14,12 +14,12 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.storage.fingerprint import identity, tokenizer_hash, weights_hash
 from paraphrastic_hf.metrics.scorer import SimileScorer
-from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
+from tests import made
 
 
 def fields(signature: str) -> dict[str, str]:
@@ -54,8 +54,10 @@ def test_one_model_has_one_signature(saved, tmp_path):
     scorer = SimileScorer(encoder)
     scorer.score(["a cat"], ["the cat"])
     assert scorer.signature() == SimileScorer(encoder).signature() == expected
-    encoder.save_pretrained(tmp_path / "again" / "saved")
-    assert SimileScorer(tmp_path / "again" / "saved").signature() == expected
+    with torch.no_grad():
+        encoder.model.get_input_embeddings().weight[-1, -1] += 1e-6
+    changed, same = fields(SimileScorer(encoder).signature()), fields(expected)
+    assert {name for name in same if same[name] != changed[name]} == {"weights"}
 
 
 def test_the_weights_hash_depends_only_on_the_numbers(saved, encoder, monkeypatch):
@@ -88,14 +90,6 @@ def test_the_signature_contains_several_only_with_several_references(encoder):
     assert (named["nrefs"], named["several"]) == ("2", "mean")
     assert best.score(["a"], two).signature != mean.score(["a"], two).signature
     assert fields(best.score(["a", "b"], uneven).signature)["nrefs"] == "var"
-
-
-def test_one_changed_weight_changes_the_signature(saved, encoder):
-    expected = SimileScorer(encoder).signature()
-    with torch.no_grad():
-        encoder.model.get_input_embeddings().weight[-1, -1] += 1e-6
-    assert fields(SimileScorer(encoder).signature())["weights"] != fields(expected)["weights"]
-    assert fields(SimileScorer(encoder).signature())["tokenizer"] == fields(expected)["tokenizer"]
 
 
 def test_different_tokenizers_have_different_hashes(sentences, subword, word, char_ngram):
@@ -153,10 +147,9 @@ def test_settings_that_change_a_stock_models_vectors_change_the_signature(
 
 @pytest.fixture
 def recurrent(subword, tmp_path):
-    torch.manual_seed(5)
-    size = {"vocab_size": subword.vocab_size, "hidden_size": 8, "embedding_size": 8}
-    model = RecurrentModel(RecurrentConfig(**size, cell="rnn", bidirectional=True, merge="add"))
-    SentenceEncoder(model.eval(), subword).save_pretrained(tmp_path / "recurrent")
+    size = {"hidden_size": 8, "embedding_size": 8}
+    encoder = made.recurrent(subword, **size, cell="rnn", bidirectional=True, merge="add")
+    encoder.save_pretrained(tmp_path / "recurrent")
     return tmp_path / "recurrent"
 
 
@@ -214,7 +207,6 @@ def test_identity_does_not_depend_on_the_loader(kind, request, tmp_path):
         SentenceEncoder.from_pretrained(tmp_path / "theirs"),
     ]
     expected = identity(encoder)
-    assert {tuple({**identity(each), "tokenizer": ""}.items()) for each in others} == {
-        tuple({**expected, "tokenizer": ""}.items())
-    }
+    for each in others:
+        assert {**identity(each), "tokenizer": ""} == {**expected, "tokenizer": ""}
     assert identity(others[0]) == expected

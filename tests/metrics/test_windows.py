@@ -114,10 +114,10 @@ def test_the_signature_names_windows(encoder):
     strict = SimileScorer(encoder, similarity="strict-windows").signature()
     assert "|tuned:newstest2015|" in strict
     assert "|sim:strict-windows5|" in strict
-    assert "|sim:windows5|" in SimileScorer().signature()
-    assert "|sim:" not in SimileScorer(encoder).signature()
-    assert "|sim:windows5|" in SimileScorer(encoder, similarity="windows").signature()
-    assert "|sim:" not in SimileScorer(similarity="sentences").signature()
+    for scorer in (SimileScorer(), SimileScorer(encoder, similarity="windows")):
+        assert "|sim:windows5|" in scorer.signature()
+    for scorer in (SimileScorer(encoder), SimileScorer(similarity="sentences")):
+        assert "|sim:" not in scorer.signature()
 
 
 @pytest.mark.slow
@@ -181,17 +181,10 @@ def test_costs_and_utilities_support_windows(similarity):
 )
 def test_inconsistent_arrays_are_refused(change, error):
     given = {
-        "rows": np.zeros((2, 2), np.float32),
-        "ids": np.array([0, 1], np.int32),
-        "offsets": np.array([0, 2]),
-        "own": np.array([0]),
-        "other": np.array([0]),
-        "scores": np.zeros(1),
-        "reach": 2,
-        "most": 9,
-        "shift": 0.2,
-        "least": 0.02,
-    }
+        "rows": np.zeros((2, 2), np.float32), "ids": np.array([0, 1], np.int32),
+        "offsets": np.array([0, 2]), "own": np.array([0]), "other": np.array([0]),
+        "scores": np.zeros(1), "reach": 2, "most": 9, "shift": 0.2, "least": 0.02,
+    }  # fmt: skip
     windows.match(*given.values())
     with pytest.raises(error):
         windows.match(*(given | change).values())

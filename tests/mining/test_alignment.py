@@ -95,36 +95,37 @@ def test_translations_are_grouped():
     assert align([], [], encoder) == []
 
 
+@pytest.fixture(scope="module")
+def tiny():
+    return SentenceEncoder.from_pretrained("tiny")
+
+
 @pytest.mark.parametrize("distinct", [1, 2, 50])
-def test_a_copy_is_aligned_line_by_line(distinct):
+def test_a_copy_is_aligned_line_by_line(distinct, tiny):
     lines = [f"This is line {number % distinct}." for number in range(400)]
-    groups = align(lines, lines, SentenceEncoder.from_pretrained("tiny"))
+    groups = align(lines, lines, tiny)
     assert [(list(a), list(b)) for a, b, _ in groups] == [([i], [i]) for i in range(400)]
 
 
-def test_groups_can_be_large():
+def test_groups_can_be_large(tiny):
     lines = [f"Line {number}." for number in range(20)]
-    encoder = SentenceEncoder.from_pretrained("tiny")
-    (group,) = align([" ".join(lines)], lines, encoder, max_sentences=21)
+    (group,) = align([" ".join(lines)], lines, tiny, max_sentences=21)
     assert (len(group.source), len(group.target)) == (1, 20)
 
 
-@pytest.mark.parametrize("side", ["a text", [None], [b"a"], None])
-def test_a_side_is_a_list_of_strings(side):
-    encoder = SentenceEncoder.from_pretrained("tiny")
-    with pytest.raises(TypeError):
-        align(side, ["b"], encoder)
+def test_other_types_and_options_are_refused(tiny):
+    for side in ("a text", [None], [b"a"], None):
+        with pytest.raises(TypeError):
+            align(side, ["b"], tiny)
     for option in ({"max_sentences": 1}, {"skip_cost": math.nan}, {"skip_cost": math.inf}):
         with pytest.raises(DataError):
-            align(["a"], ["b"], encoder, **option)
+            align(["a"], ["b"], tiny, **option)
 
 
 def test_the_command_writes_each_format(tmp_path, capsys):
     german, english = tmp_path / "de.txt", tmp_path / "en.txt"
-    german.write_text("\n".join([GERMAN[0], "", *GERMAN[1:]]) + "\n", encoding="utf-8")
-    english.write_text(
-        "\n".join([*ENGLISH, "Bread & <b>\x01\uffffbutter"]) + "\n", encoding="utf-8"
-    )
+    german.write_text("\n".join([GERMAN[0], "", *GERMAN[1:]]), encoding="utf-8")
+    english.write_text("\n".join([*ENGLISH, "Bread & <b>\x01\uffffbutter"]), encoding="utf-8")
     command = ["align", "multilingual", str(german), str(english)]
 
     assert main([*command, "--format", "vecalign"]) == 0

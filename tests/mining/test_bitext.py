@@ -34,12 +34,8 @@ def by_matrix(
 
     there = {(i, max(near[i], key=lambda j: (margin(i, j), -j))) for i in range(n)}
     back = {(max(near_of[j], key=lambda i: (margin(i, j), -i)), j) for j in range(m)}
-    chosen = {
-        "forward": there,
-        "backward": back,
-        "union": there | back,
-        "intersection": there & back,
-    }[candidates]
+    both = {"union": there | back, "intersection": there & back}
+    chosen = {"forward": there, "backward": back, **both}[candidates]
     found, sources, targets = [], set(), set()
     for value, i, j in sorted((-margin(i, j), i, j) for i, j in chosen):
         if i not in sources and j not in targets:

@@ -12,13 +12,12 @@ import pytest
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.mine import MULTILINGUAL_RATIO
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining import files as module
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
 from paraphrastic_hf.mining.store import TextStore, check_folder
-from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from tests.made import averaging
 
 
 class Words:
@@ -45,9 +44,8 @@ def side(*lines: str, stamp: str = "") -> TextSide:
 
 
 def texts(mined: MinedLines) -> list[tuple[str, str]]:
-    return [
-        pair for part in mined.rows() for pair in zip(part["source"], part["target"], strict=True)
-    ]
+    parts = list(mined.rows())
+    return [pair for part in parts for pair in zip(part["source"], part["target"], strict=True)]
 
 
 LINES = ["the cat", "a dog runs", "red house", "no way", "seven trees"]
@@ -138,9 +136,8 @@ def test_lines_with_a_known_stamp_are_not_read_again(tmp_path):
 @pytest.fixture(scope="module")
 def model(subword, tmp_path_factory):
     path = tmp_path_factory.mktemp("model")
-    encoder = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=32))
-    SentenceEncoder(encoder, subword).save_pretrained(path)
-    return path
+    averaging(subword, 32).save_pretrained(path)
+    return str(path)
 
 
 @pytest.fixture
@@ -151,9 +148,13 @@ def two_files(tmp_path, sentences):
     return source, target
 
 
-def test_the_command_writes_pairs_best_first(model, two_files, tmp_path, sentences):
+@pytest.fixture
+def command(model, two_files):
+    return ["mine", model, *map(str, two_files), "--quiet"]
+
+
+def test_the_command_writes_pairs_best_first(command, tmp_path, sentences):
     output = tmp_path / "pairs.tsv"
-    command = ["mine", str(model), *map(str, two_files), "--quiet"]
     assert main([*command, "--output", str(output), "--score", "cosine"]) == 0
     rows = [line.split("\t") for line in output.read_text(encoding="utf-8").splitlines()]
     assert {(row[1], row[2]) for row in rows} == {(text, text) for text in sentences}
@@ -163,10 +164,8 @@ def test_the_command_writes_pairs_best_first(model, two_files, tmp_path, sentenc
     assert main([*command, "--output", str(parquet), "--work", str(work)]) == 0
     table = pq.read_table(parquet).to_pydict()
     assert set(table["source"]) == set(sentences)
-    lines = sentences, sentences[::-1]
-    for place in range(len(table["score"])):
-        for name, side in zip(("source", "target"), lines, strict=True):
-            assert side[table[f"{name}_line"][place] - 1] == table[name][place]
+    for name, lines in (("source", sentences), ("target", sentences[::-1])):
+        assert [lines[number - 1] for number in table[f"{name}_line"]] == table[name]
     assert (work / "search.npz").exists()
 
 
@@ -175,7 +174,7 @@ def test_the_command_reads_standard_input_and_prints(model, two_files, monkeypat
         buffer = io.BytesIO(two_files[0].read_bytes())
 
     monkeypatch.setattr(sys, "stdin", Input())
-    assert main(["mine", str(model), "-", str(two_files[1]), "--neighbors", "2"]) == 0
+    assert main(["mine", model, "-", str(two_files[1]), "--neighbors", "2"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed
     assert all(len(line.split("\t")) == 3 for line in printed)
@@ -187,17 +186,15 @@ def test_a_refused_command_leaves_no_work_folder(model, two_files, tmp_path, mon
     before = set(tmp_path.iterdir())
     files = [str(path) for path in two_files]
     output = ["--output", str(tmp_path / "pairs.tsv"), "--quiet"]
-    for name, *rest in (
-        [str(model), *files, *output, "--threshold", "nan"],
-        [str(model), *files, *output, "--memory", "0"],
-        [str(model), *files, *output, "--memory", "nan"],
-        [str(model), *files, *output, "--index", "faiss-flat"],
-        [str(model), *files, "--output", f"{files[0]}/x.tsv"],
-        [str(model), "no.txt", files[0]],
-        [str(model), "-", "-"],
+    options = "--threshold nan", "--memory 0", "--memory nan", "--index faiss-flat"
+    for command in (
+        *([model, *files, *output, *each.split()] for each in options),
+        [model, *files, "--output", f"{files[0]}/x.tsv"],
+        [model, "no.txt", files[0]],
+        [model, "-", "-"],
         [str(tmp_path / "no model"), *files, *output],
     ):
-        assert main(["mine", name, *rest]) == 2
+        assert main(["mine", *command]) == 2
         assert set(tmp_path.iterdir()) == before
         assert len(capsys.readouterr().err.splitlines()) == 1
 
@@ -215,22 +212,19 @@ def test_wrong_options_are_refused_before_anything_is_encoded(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "source/vectors.npy", "target/text", "source"])
-def test_a_work_folder_with_other_files_is_refused(name, model, two_files, tmp_path):
+def test_a_work_folder_with_other_files_is_refused(name, command, tmp_path):
     work = tmp_path / "pairs.tsv.work"
     (work / name).parent.mkdir(parents=True)
     (work / name).write_text("mine")
-    command = ["mine", str(model), *map(str, two_files), "--quiet", "--output"]
-    command.append(str(tmp_path / "pairs.tsv"))
     for more in ([], ["--work", str(work)]):
-        assert main([*command, *more]) == 2
+        assert main([*command, "--output", str(tmp_path / "pairs.tsv"), *more]) == 2
     assert (work / name).read_text() == "mine"
 
 
 @pytest.fixture
-def mining(model, two_files, tmp_path):
+def mining(command, tmp_path):
     """A command that mines in the folder `work`."""
-    output = ["--output", str(tmp_path / "pairs.tsv"), "--work", str(tmp_path / "work")]
-    return ["mine", str(model), *map(str, two_files), "--quiet", *output]
+    return [*command, "--output", str(tmp_path / "pairs.tsv"), "--work", str(tmp_path / "work")]
 
 
 def test_changed_text_is_read_again_despite_equal_size_and_time(mining, two_files, tmp_path):
@@ -270,11 +264,10 @@ def test_a_full_disk_names_the_file(kilobytes, file, tmp_path):
     try:
         lines = [f"word{n} and word{n * n}" for n in range(2000)]
         (tmp_path / "a.txt").write_text("\n".join(lines), encoding="utf-8")
-        text = str(tmp_path / "a.txt")
-        command = ["mine", "tiny", text, text, "--work", str(disk / "work")]
-        program = "import sys; from paraphrastic_hf.cli.main import main; sys.exit(main())"
-        run = [sys.executable, "-c", program, *command]
-        done = subprocess.run([*run, "--output", str(tmp_path / "out")], capture_output=True)
+        text, output = str(tmp_path / "a.txt"), str(tmp_path / "out")
+        command = ["mine", "tiny", text, text, "--work", str(disk / "work"), "--output", output]
+        run = [sys.executable, "-m", "paraphrastic_hf.cli.main", *command]
+        done = subprocess.run(run, capture_output=True)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
     assert done.returncode == 2, done.stderr
@@ -343,8 +336,7 @@ def test_only_the_packaged_model_with_ratio_has_a_default_threshold(tmp_path, ca
     ("lines", "is_warned"),
     [(["你好，世界", "今天下雨了"], True), (FRENCH, False), (["12", "?"], False)],
 )
-def test_an_unknown_script_is_warned_of(lines, is_warned, tmp_path, caplog):
-    encoder = SentenceEncoder.from_pretrained("english")
-    mine_lines(side(*ENGLISH), side(*lines), encoder, tmp_path)
+def test_an_unknown_script_is_warned_of(lines, is_warned, english, tmp_path, caplog):
+    mine_lines(side(*ENGLISH), side(*lines), english, tmp_path)
     assert ("target" in caplog.text) == is_warned
     assert "source" not in caplog.text

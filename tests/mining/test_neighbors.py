@@ -34,11 +34,9 @@ def assert_same(found: tuple[Neighbors, ...], wanted: tuple[Neighbors, ...]) -> 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_neighbors_equal_those_of_the_whole_matrix(memory, precision):
     source, target = rows(157, 1), rows(203, 2)
-    forward, backward = nearest(source, target, 3, memory=memory, precision=precision)
-    for found, wanted in (
-        (forward, by_matrix(source, target, 3)),
-        (backward, by_matrix(target, source, 3)),
-    ):
+    both = nearest(source, target, 3, memory=memory, precision=precision)
+    for found, sides in zip(both, ((source, target), (target, source)), strict=True):
+        wanted = by_matrix(*sides, 3)
         np.testing.assert_array_equal(found.ids, wanted.ids)
         np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-6)  # float32 sums
 
@@ -84,12 +82,11 @@ def test_lengths_do_not_matter_and_zero_rows_are_skipped():
 
 
 def test_k_may_exceed_the_rows():
-    forward, backward = nearest(rows(5, 1), rows(2, 2), 4)
-    assert forward.ids.shape == (5, 2)
-    assert backward.ids.shape == (2, 4)
-    forward, backward = nearest(rows(5, 1), UnitRows(np.zeros((3, 8))), 4)
-    assert forward.ids.shape == (5, 0)
-    assert backward.ids.shape == (0, 4)
+    for target, shapes in (
+        (rows(2, 2), [(5, 2), (2, 4)]),
+        (UnitRows(np.zeros((3, 8))), [(5, 0), (0, 4)]),
+    ):
+        assert [found.ids.shape for found in nearest(rows(5, 1), target, 4)] == shapes
 
 
 @pytest.mark.parametrize("mode", [None, "r", "c"])
@@ -143,12 +140,7 @@ def test_a_damaged_search_starts_again(tmp_path):
 def test_wrong_options_and_vectors_are_refused():
     with pytest.raises(DataError):
         nearest(rows(3, 1), rows(3, 2, 5), 1)
-    for wrong in (
-        np.ones((3, 0)),
-        np.full((3, 2), 1e300),
-        np.array([[1.0], [np.nan]]),
-        np.zeros(3),
-    ):
+    for wrong in (np.ones((3, 0)), np.full((3, 2), 1e300), np.array([[np.nan]]), np.zeros(3)):
         with pytest.raises(DataError):
             UnitRows(wrong, name="target")
 
@@ -158,8 +150,7 @@ def test_faiss_with_all_cells_is_exact():
     source, target = rows(900, 16, 16), rows(800, 17, 16)
     exact = nearest(source, target, 4)
     assert_same(nearest_by_faiss(source, target, 4), exact)
-    every = nearest_by_faiss(source, target, 4, kind="ivf", probes=100)
-    assert_same(every, exact)
+    assert_same(nearest_by_faiss(source, target, 4, kind="ivf", probes=100), exact)
     few = nearest_by_faiss(source, target, 4, kind="ivf", probes=1)
     share = (few[0].ids == exact[0].ids).mean()
     assert 0.05 < share < 0.9  # one of 20 cells

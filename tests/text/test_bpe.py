@@ -14,10 +14,10 @@ CODES = "#version: 0.2\nt h\nth e</w>\no l\nol d</w>\n"
 TEXTS = ["The old thief .", "a cold day, the Ünd", ""]
 
 
-def write(folder: Path, text: str) -> Path:
+def from_codes(folder: Path, text: str) -> BytePairTokenizer:
     path = folder / "bpe.codes"
     path.write_text(text, encoding="utf-8")
-    return path
+    return BytePairTokenizer.from_codes(path)
 
 
 def by_hand(word: str, merges: list[tuple[str, str]]) -> list[str]:
@@ -33,7 +33,7 @@ def by_hand(word: str, merges: list[tuple[str, str]]) -> list[str]:
 
 
 def test_text_is_split_by_the_codes(tmp_path):
-    tokenizer = BytePairTokenizer.from_codes(write(tmp_path, CODES))
+    tokenizer = from_codes(tmp_path, CODES)
     merges = [tuple(line.split()) for line in CODES.splitlines()[1:]]
     ids = tokenizer.encode_batch(TEXTS)
     found = [tokenizer.tokens()[number] for number in ids[0]]
@@ -44,22 +44,21 @@ def test_text_is_split_by_the_codes(tmp_path):
 
 
 def test_saved_tokenizers_load_with_stock_classes(tmp_path):
-    tokenizer = MarkedTokenizer(BytePairTokenizer.from_codes(write(tmp_path, CODES)), "end")
+    tokenizer = MarkedTokenizer(from_codes(tmp_path, CODES), "end")
     tokenizer.save(tmp_path / "saved")
     stock = AutoTokenizer.from_pretrained(tmp_path / "saved")
     again = load_tokenizer(tmp_path / "saved")
-    ids = tokenizer.encode_batch(TEXTS[:2])
-    for number, text in enumerate(TEXTS[:2]):
-        assert stock(text)["input_ids"] == ids[number].tolist()
-        assert again.encode_batch([text])[0].tolist() == ids[number].tolist()
-        assert again.decode(ids[number]) == tokenizer.decode(ids[number])
+    for text in TEXTS[:2]:
+        ids = tokenizer.encode_batch([text])[0].tolist()
+        assert stock(text)["input_ids"] == again.encode_batch([text])[0].tolist() == ids
+        assert again.decode(ids) == tokenizer.decode(ids)
     assert again.vocab_size == tokenizer.vocab_size
 
 
 @pytest.mark.parametrize("text", ["#version: 0.2\n", "t h e\n"])
 def test_files_without_codes_are_refused(tmp_path, text):
     with pytest.raises(DataError):
-        BytePairTokenizer.from_codes(write(tmp_path, text))
+        from_codes(tmp_path, text)
     with pytest.raises(DataError):
         BytePairTokenizer.from_codes(tmp_path / "nothing")
 
@@ -74,6 +73,5 @@ def test_the_released_codes_match_the_released_vocabulary():
     whole = [line.split(" ")[0] for line in lines[:2000]]
     words = [word for word in whole if not word.endswith("@@") and word.isalpha()]
     assert sum(f"{word}</w>" in known for word in words) > 0.99 * len(words)
-    ids = tokenizer.encode_batch(words)
-    alone = sum(len(ids[number]) == 1 for number in range(len(words)))
+    alone = sum(len(ids) == 1 for ids in tokenizer.encode_batch(words))
     assert alone > 0.99 * len(words)

@@ -2,9 +2,7 @@ import pytest
 from hypothesis import example, given
 from transformers import AutoTokenizer
 
-from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char import CharTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import normalize, valid_unicode
 from tests.texts import BROKEN, SENTENCES, any_text
 
@@ -35,10 +33,3 @@ def test_characters_are_ranked_by_frequency_then_code_point():
     tokenizer = CharTokenizer.train(["ab ba", "cb"], vocab_size=9)
     assert tokenizer.tokens() == ["<pad>", "<unk>", "b", "a", " ", "c"]
     assert CharTokenizer.train(["ab ba", "cb"], vocab_size=4).tokens()[2:] == ["b", "a"]
-
-
-def test_a_damaged_file_is_a_model_error(tmp_path):
-    CharTokenizer(["a"]).save(tmp_path)
-    (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(ModelError):
-        load_tokenizer(tmp_path)

@@ -1,17 +1,13 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from transformers import AutoTokenizer
-from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.text.mixed_auto import MOST_PARTS, MixtureTokenizer
+from paraphrastic_hf.text.mixed_auto import MOST_PARTS
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import any_text
 
@@ -25,21 +21,6 @@ def test_by_hand():
     assert tokenizer.vocab_size == 5 + 4
     assert tokenizer.tokens()[5:] == ["<pad>", "<unk>", " ca", "at "]
     assert (tokenizer.special.start, tokenizer.special.end) == ((), (4,))
-
-
-def test_each_part_has_its_range_of_ids(sentences, word, subword, char_ngram, tmp_path):
-    parts = [word, char_ngram, subword]
-    MixedTokenizer(parts).save(tmp_path)
-    mixed = load_tokenizer(tmp_path)
-    assert isinstance(mixed, MixedTokenizer)
-    assert [type(part) for part in mixed.parts] == [type(part) for part in parts]
-    rows = mixed.encode_batch(sentences)
-    for first, part in zip(mixed.first_ids, parts, strict=True):
-        own = part.encode_batch(sentences)
-        for row in range(len(sentences)):
-            ids = rows[row] - first
-            found = ids[(ids >= 0) & (ids < part.vocab_size)]
-            assert found.tolist() == own[row].tolist()
 
 
 def test_parts_that_treat_case_differently_are_refused():
@@ -60,28 +41,8 @@ def folder(mixture, tmp_path_factory):
     return folder
 
 
-def remote_class(folder: Path) -> type[MixtureTokenizer]:
-    """The class in the saved Python files."""
-    return get_class_from_dynamic_module(
-        "paraphrastic_text_mixed_auto.MixtureTokenizer", str(folder)
-    )
-
-
 def ids(tokenizer: MixedTokenizer, text: str) -> list[int]:
     return tokenizer.encode_batch([text])[0].tolist()
-
-
-def test_every_way_of_loading_gives_the_same_ids(mixture, folder, sentences):
-    assert remote_class(folder).__module__.startswith("transformers_modules")
-    for loaded in (
-        AutoTokenizer.from_pretrained(folder),
-        AutoTokenizer.from_pretrained(folder, trust_remote_code=True),
-        remote_class(folder).from_pretrained(folder),
-    ):
-        assert (len(loaded), loaded.vocab_size) == (mixture.vocab_size, mixture.vocab_size)
-        assert loaded.pad_token_id == 0
-        for text in [*sentences, "<pad> <unk> 0:the", "", "a", "\0\ud800"]:
-            assert loaded(text)["input_ids"] == ids(mixture, text)
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +63,6 @@ def test_tokens_are_named_after_their_part(loaded):
     assert "1:the" in tokens
     assert loaded.convert_tokens_to_ids(tokens) == found
     assert loaded.convert_ids_to_tokens([0, 1]) == ["<pad>", "<unk>"]
-
-
-def test_a_loaded_tokenizer_can_be_saved_again(mixture, folder, tmp_path):
-    remote_class(folder).from_pretrained(folder).save_pretrained(tmp_path / "again")
-    again = remote_class(tmp_path / "again").from_pretrained(tmp_path / "again")
-    assert again("the rain")["input_ids"] == ids(mixture, "the rain")
-    assert AutoTokenizer.from_pretrained(tmp_path / "again")("the")["input_ids"] == ids(
-        mixture, "the"
-    )
 
 
 def test_a_part_without_its_files_is_named(mixture, tmp_path):

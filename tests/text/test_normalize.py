@@ -1,7 +1,8 @@
+import pickle
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers.normalizers import Normalizer
 
 from paraphrastic_hf.text.normalize import build_normalizer, keep_apart, normalize, valid_unicode
 from tests.texts import BROKEN, HOSTILE, any_text, ascii_text, valid_text
@@ -31,9 +32,7 @@ def test_the_ascii_shortcut_equals_the_saved_normalizer(text, lowercase):
 
 @given(valid_text, st.booleans())
 def test_a_loaded_normalizer_gives_equal_results(text, lowercase):
-    import pickle
-
-    loaded: Normalizer = pickle.loads(pickle.dumps(build_normalizer(lowercase)))
+    loaded = pickle.loads(pickle.dumps(build_normalizer(lowercase)))
     assert loaded.normalize_str(text) == normalize(text, lowercase)
 
 
