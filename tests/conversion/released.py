@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+
+from paraphrastic_hf.conversion.convert import convert
+from paraphrastic_hf.conversion.release import Choices, Converted
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 Arrays = list[np.ndarray]
 UNKNOWN = "UUUNKKK"
@@ -94,6 +99,17 @@ def gran_states(x: np.ndarray, arrays: Arrays, variant: int) -> np.ndarray:
 def save(path: Path, values: Any, protocol: int = 2) -> Path:
     path.write_bytes(pickle.dumps(values, protocol))
     return path
+
+
+def save_torch(path: Path, value: Any, is_zip: bool = True) -> Path:
+    torch.save(value, path, _use_new_zipfile_serialization=is_zip)
+    return path
+
+
+def run(path: Path, texts: Sequence[str], **choices: Any) -> tuple[Converted, np.ndarray]:
+    """Convert a file to the folder `out` beside it, and encode texts."""
+    converted = convert(path, path.parent / "out", Choices(**choices), overwrite=True)
+    return converted, SentenceEncoder.from_pretrained(path.parent / "out").encode(list(texts))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.storage.directory import load_model
 from paraphrastic_hf.errors import DataError, DiskError
 from paraphrastic_hf.text.word import WordTokenizer
-from tests.conversion.released import WORDS, lstm_arrays, random_arrays, save, states_of_zeros
+from tests.conversion.released import WORDS, lstm_arrays, random_arrays, run, save, states_of_zeros
 
 TEXTS = ["The cat sleeps.", "a dog doesn't run", "zebra", "n't"]
 
@@ -40,8 +40,7 @@ def glove(path: Path, words: list[str]) -> np.ndarray:
 def test_vectors_are_averaged(tmp_path):
     table = glove(tmp_path / "v.txt", WORDS)
     row = dict(zip(WORDS, table, strict=True))
-    convert(tmp_path / "v.txt", tmp_path / "out")
-    vectors = SentenceEncoder.from_pretrained(tmp_path / "out").encode([*TEXTS, ""])
+    _, vectors = run(tmp_path / "v.txt", [*TEXTS, ""])
     unknown = row["UUUNKKK"]
     expected = [
         np.mean([row["the"], row["cat"], row["sleeps"], row["."]], 0),
@@ -51,21 +50,17 @@ def test_vectors_are_averaged(tmp_path):
         np.zeros(5),
     ]
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
-    convert(tmp_path / "v.txt", tmp_path / "spaced", Choices(spaced=True))
-    spaced = SentenceEncoder.from_pretrained(tmp_path / "spaced")
-    vectors = spaced.encode(["The cat does n't run", "cat."])
+    _, vectors = run(tmp_path / "v.txt", ["The cat does n't run", "cat."], spaced=True)
     np.testing.assert_allclose(vectors, [table[[0, 1, 7, 6, 8]].mean(0), table[8]], atol=1e-6)
     table = glove(tmp_path / "v.txt", ["the", "cat", "Cat"])  # unknown words are left out
-    convert(tmp_path / "v.txt", tmp_path / "cased", Choices(cased=True))
-    (vector,) = SentenceEncoder.from_pretrained(tmp_path / "cased").encode(["the Cat sat"])
+    _, (vector,) = run(tmp_path / "v.txt", ["the Cat sat"], cased=True)
     np.testing.assert_allclose(vector, table[[0, 2]].mean(0), atol=1e-6)
 
 
 def test_vectors_of_trigrams_are_detected(tmp_path):
     table = glove(tmp_path / "v.txt", [" ca", "cat", "at ", "e c", "UUUNKKK"])
-    converted = convert(tmp_path / "v.txt", tmp_path / "out")
+    converted, vectors = run(tmp_path / "v.txt", ["cat", "a cat"])
     assert converted.kind == "trigrams"
-    vectors = SentenceEncoder.from_pretrained(tmp_path / "out").encode(["cat", "a cat"])
     expected = [table[:3].mean(0), table[[4, 4, 0, 1, 2]].mean(0)]
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
@@ -90,8 +85,7 @@ def test_every_loader_reads_conversions(source, kind, tmp_path):
     glove(tmp_path / "words.txt", WORDS)
     save(tmp_path / "lstm.pickle", [*arrays, rows])
     texts = ["the cat sleeps", "a dog runs fast"]
-    convert(tmp_path / source, out, Choices(kind=kind))
-    vectors = SentenceEncoder.from_pretrained(out).encode(texts)
+    _, vectors = run(tmp_path / source, texts, kind=kind)
     theirs = SentenceTransformer(str(out), device="cpu", trust_remote_code=kind is not None)
     np.testing.assert_allclose(theirs.encode(texts), vectors, atol=1e-6)
     batch = AutoTokenizer.from_pretrained(out)(texts, padding=True, return_tensors="pt")
@@ -221,8 +215,7 @@ def test_undecodable_names_and_options_without_effect_are_refused(name, tmp_path
 
 def test_a_failed_rename_loses_no_model(tmp_path, monkeypatch):
     glove(tmp_path / "v.txt", WORDS)
-    convert(tmp_path / "v.txt", tmp_path / "out")
-    before = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
+    _, before = run(tmp_path / "v.txt", TEXTS)
     real = os.replace
 
     def refuse(source: object, target: object) -> None:

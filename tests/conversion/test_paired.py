@@ -2,7 +2,6 @@
 
 import argparse
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,11 @@ import pytest
 import sentencepiece
 import torch
 
-from paraphrastic_hf.conversion.convert import convert
-from paraphrastic_hf.conversion.release import Choices, Converted
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
+from tests.conversion.released import UNKNOWN, run
+from tests.conversion.released import save_torch as save
 from tests.texts import SENTENCES
 
-UNKNOWN = "UUUNKKK"
 DIM = 6
 # lower case, without characters that the two normalizations treat differently
 TEXTS = [*[text.replace("’", "'") for text in SENTENCES][:20], "the", "A cat: sleeps?!"]
@@ -80,16 +77,6 @@ def checkpoint(vocabulary: dict[str, int], **args: Any) -> dict[str, Any]:
         "optimizer": torch.optim.Adam(table.parameters()).state_dict(),
         "epoch": 10,
     }
-
-
-def save(path: Path, value: Any, is_zip: bool = True) -> Path:
-    torch.save(value, path, _use_new_zipfile_serialization=is_zip)
-    return path
-
-
-def run(path: Path, texts: list[str], **choices: Any) -> tuple[Converted, np.ndarray]:
-    converted = convert(path, path.parent / "out", Choices(**choices), overwrite=True)
-    return converted, SentenceEncoder.from_pretrained(path.parent / "out").encode(texts)
 
 
 @pytest.mark.parametrize("is_zip", [True, False])

@@ -5,10 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.conversion.convert import convert
 from paraphrastic_hf.conversion.kinds import RELEASED_PARTS
-from paraphrastic_hf.conversion.release import Choices
-from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from tests.conversion import released
 from tests.conversion.released import (
@@ -20,6 +17,7 @@ from tests.conversion.released import (
     lstm_arrays,
     lstm_states,
     random_arrays,
+    run,
     save,
     states_of_zeros,
     trigram_ids,
@@ -34,9 +32,7 @@ DIM, SIZE = 4, 3
 
 def encode(source: Path, **choices: object) -> np.ndarray:
     """Convert a file and return the vectors of `TEXTS`."""
-    given = Choices(**{"spaced": True, **choices})
-    convert(source, source.parent / "out", given, overwrite=True)
-    return SentenceEncoder.from_pretrained(source.parent / "out").encode(TEXTS)
+    return run(source, TEXTS, **{"spaced": True, **choices})[1]
 
 
 def close(ours: np.ndarray, theirs: list[np.ndarray]) -> None:

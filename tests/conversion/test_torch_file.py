@@ -3,21 +3,16 @@
 import argparse
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
 from paraphrastic_hf.conversion.paired import read_torch
 from paraphrastic_hf.errors import DataError
+from tests.conversion.released import save_torch as save
 from tests.corpora.test_theano_file import ATTACKS, RUN
 
 BOTH = pytest.mark.parametrize("is_zip", [True, False])
-
-
-def save(path: Path, value: Any, is_zip: bool = True) -> Path:
-    torch.save(value, path, _use_new_zipfile_serialization=is_zip)
-    return path
 
 
 @BOTH

@@ -64,12 +64,10 @@ def test_a_merged_row_has_the_mean_length():
     _, tables = runs(3, noise=0.5)
     found = merged_table(tables)
     assert not found[0].any()
-    sizes = [np.sqrt((table**2).sum(1).mean()) for table in tables]
-    lengths = [
-        np.linalg.norm(table, axis=1) * sizes[0] / size
-        for table, size in zip(tables, sizes, strict=True)
-    ]
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.mean(lengths, 0), rtol=1e-4)
+    lengths = np.array([np.linalg.norm(table, axis=1) for table in tables])
+    sizes = np.sqrt((lengths**2).mean(1, keepdims=True))
+    expected = (lengths * sizes[0] / sizes).mean(0)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), expected, rtol=1e-4)
 
 
 def test_other_vocabularies_and_dimensions_are_not_merged():
@@ -85,9 +83,8 @@ def test_other_vocabularies_and_dimensions_are_not_merged():
 def test_merging_precedes_whitening(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     train(recipe(PAIRS), "one")
-    second = dataclasses.replace(
-        recipe(PAIRS), tokenizer=TokenizerArguments(from_model="one"), seed=2
-    )
+    tokenizer = TokenizerArguments(from_model="one")
+    second = dataclasses.replace(recipe(PAIRS), tokenizer=tokenizer, seed=2)
     train(second, "two")
     finish = FinishArguments(merge_with=["one"], whiten=0.25, nested_dimensions=True)
     train(dataclasses.replace(second, finish=finish), "both")
@@ -97,14 +94,11 @@ def test_merging_precedes_whitening(tmp_path, monkeypatch):
     texts = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     vectors = torch.from_numpy(mean.encode(texts))
     expected = whitened(torch.from_numpy(mean.table()), vectors, 0.25).numpy()
-    assert not np.allclose(
-        np.linalg.norm(both.table(), axis=1), np.linalg.norm(two.table(), axis=1)
-    )
+    found = both.table()
+    assert not np.allclose(np.linalg.norm(found, axis=1), np.linalg.norm(two.table(), axis=1))
     rows = np.linalg.norm(expected, axis=1) > 0
-    correlation = np.corrcoef(
-        (expected @ expected.T)[rows].ravel(), (both.table() @ both.table().T)[rows].ravel()
-    )
-    assert correlation[0, 1] > 0.98  # here the axes are of first sides only
+    products = [(table @ table.T)[rows].ravel() for table in (expected, found)]
+    assert np.corrcoef(*products)[0, 1] > 0.98  # here the axes are of first sides only
     card = Path("both/README.md").read_text(encoding="utf-8")
     assert "averaged with one" in " ".join(card.split())
 
@@ -117,9 +111,8 @@ def test_a_tokenizer_is_found_in_the_data_root(tmp_path):
 
 
 def test_merging_is_checked_before_training(tmp_path):
-    known = dataclasses.replace(
-        recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(from_model="tiny")
-    )
+    tokenizer = TokenizerArguments(from_model="tiny")
+    known = dataclasses.replace(recipe(PAIRS, merge_with=["english"]), tokenizer=tokenizer)
     with pytest.raises(ModelError):
         train(known, tmp_path / "at-once")
     assert not (tmp_path / "at-once" / "work" / "corpus").exists()

@@ -177,7 +177,6 @@ CONTAINERS: dict[str, Callable[[], object]] = {
     "numpy objects": lambda: np.array(SENTENCES, object),
     "numpy strings": lambda: np.array(SENTENCES),
     "series in another order": lambda: pytest.importorskip("pandas").Series(SENTENCES, ORDER),
-    "column": lambda: pytest.importorskip("datasets").Dataset.from_dict({"t": SENTENCES})["t"],
 }
 
 

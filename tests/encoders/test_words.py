@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -234,13 +235,11 @@ def test_a_wrong_answer_is_refused(counts, ids):
 
 
 def test_texts_that_changed_before_the_answer_write_nothing():
-    for texts, error in [(["y"], None), ([None], TypeError), ([], (IndexError, ValueError))]:
+    wrong = pytest.raises((TypeError, IndexError, ValueError))
+    for texts, result in ((["y"], nullcontext()), ([None], wrong), ([], wrong)):
         block, out = WordTable().block(), np.zeros((1, 4), np.float32)
         block.mean(["x"], 0, 1, ROWS, out, False)
-        if error:
-            with pytest.raises(error):
-                block.answer(i4(1), i4(3), texts, ROWS, out, False)
-        else:
+        with result:
             block.answer(i4(1), i4(3), texts, ROWS, out, False)
         assert not out.any()
 
@@ -282,10 +281,8 @@ def use(table: WordTable, texts: list[str]) -> None:
     unanswered.mean(texts, 0, size, ROWS, out, True)
     invalid = [
         (block.mean, (5, 0, size, ROWS, out, True)),
-        *(
-            (block.mean, (wrong, 0, size + 1, ROWS, wide, True))
-            for wrong in ([*texts, None], ["\ud800", *texts])
-        ),
+        (block.mean, ([*texts, None], 0, size + 1, ROWS, wide, True)),
+        (block.mean, (["\ud800", *texts], 0, size + 1, ROWS, wide, True)),
         (unanswered.answer, (i4(1), i4(1), texts, ROWS, out, True)),
         (known.add, (["y" * 5000], i4(-1), i4(1))),
         (known.add, ([3], i4(1), i4(1))),
