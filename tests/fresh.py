@@ -21,21 +21,14 @@ _FORKS.set_forkserver_preload(
 )
 
 
-def start(
-    program,
-    *arguments,
-    environment=None,
-    folder=None,
-    output=Path(os.devnull),
-    errors=Path(os.devnull),
-):
+NOWHERE = Path(os.devnull)
+
+
+def start(program, *arguments, environment=None, folder=None, output=NOWHERE, errors=NOWHERE):
     """Start `python -c program arguments...` as a process to join or kill.
 
-    Args:
-        environment: Variables, by default `os.environ`.
-        folder: Working folder, by default the current one.
-        output: File for standard output.
-        errors: File for standard error.
+    `environment` defaults to `os.environ`, and `folder` to the current one. `output` and `errors`
+    are files for the two streams.
     """
     variables = dict(os.environ if environment is None else environment)
     given = (program, arguments, variables, _PATH, folder or Path.cwd(), output, errors)
@@ -48,14 +41,8 @@ def run(program, *arguments, environment=None, folder=None, timeout=300):
     """Start a program and wait, like `subprocess.run` with `capture_output`."""
     with tempfile.TemporaryDirectory() as kept:
         output, errors = Path(kept) / "output", Path(kept) / "errors"
-        process = start(
-            program,
-            *arguments,
-            environment=environment,
-            folder=folder,
-            output=output,
-            errors=errors,
-        )
+        streams = {"output": output, "errors": errors}
+        process = start(program, *arguments, environment=environment, folder=folder, **streams)
         process.join(timeout)
         process.kill()  # no effect after the end
         process.join()

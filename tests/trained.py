@@ -1,7 +1,5 @@
 """Recipes of every family that train in a second."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Commands of `paraphrastic`, run in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

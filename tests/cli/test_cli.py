@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import termios
@@ -13,9 +14,23 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.cli.main import COMMANDS
+from paraphrastic_hf import (
+    AveragingConfig,
+    AveragingModel,
+    RecurrentConfig,
+    RecurrentModel,
+    SentenceEncoder,
+    packaged_model,
+)
+from paraphrastic_hf.cli.main import COMMANDS, build_parser
+from paraphrastic_hf.cli.train import next_command
+from paraphrastic_hf.config.recipe import key_paths
+from paraphrastic_hf.errors import nearest, nearest_name
+from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from tests.data_root import demo_pairs
+from tests.texts import SENTENCES
 
 DEMO = Path(__file__).parents[2] / "recipes" / "demo"
 HELP = """
@@ -95,14 +110,6 @@ def test_encode_prints_the_vectors_of_the_encoder(model, tmp_path, run):
     np.testing.assert_allclose(rows, expected, atol=1e-6)
 
 
-def test_score_writes_the_cosine_before_each_line(model, run):
-    lines = [
-        line.split("\t") for line in run("score", model, DEMO / "questions.tsv").out.splitlines()
-    ]
-    assert len(lines) == 4
-    assert all(-1 <= float(line[0]) <= 1 and len(line) == 3 for line in lines)
-
-
 def test_score_names_the_bad_line(model, tmp_path, run):
     few, many, output = tmp_path / "p.tsv", tmp_path / "q.tsv", tmp_path / "o.tsv"
     few.write_text("a\tb\nno tab here\n")
@@ -114,20 +121,6 @@ def test_score_names_the_bad_line(model, tmp_path, run):
         said = run("score", model, path, "--output", output, *options, status=2)
         assert f"{path}:2" in said.err
         assert not output.exists()
-
-
-def test_the_nearest_neighbor_of_a_line_is_itself(model, tmp_path, run):
-    rows = (DEMO / "pairs.tsv").read_text().splitlines()
-    lines = [row.split("\t")[0] for row in rows]
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("\n".join(lines) + "\n")
-    queries = [lines[17], lines[3], "caf\udce9"]
-    output = run(
-        "neighbors", model, corpus, "--query", *queries, "--neighbors", "2"
-    ).out.splitlines()
-    assert output[1] == f"  1.0000\t18\t{lines[17]}"
-    assert output[4] == f"  1.0000\t4\t{lines[3]}"
-    assert output[6] == "caf\ufffd"
 
 
 def test_output_may_be_a_device_or_a_link(model, tmp_path, run):
@@ -191,3 +184,102 @@ def test_a_system_error_names_the_output_or_the_fix(error, named, tmp_path, run,
     said = run("score", "english", "pairs.tsv", "--output", output, status=2).err
     assert named.replace("OUT", str(output)) in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("trian", ["train", "tune"], "train"),
+        ("lr", ["layers", "learning_rate", "lowercase"], "learning_rate"),
+        ("Learning-Rate", ["learning_rate"], "learning_rate"),
+        ("neigh", ["norms", "neighbors"], "neighbors"),
+        ("tuna", ["tune", "tunes"], "tune"),
+        ("xyzzy", ["train", "tune"], None),
+        ("--ouput", ["--output", "--quiet"], "--output"),
+    ],
+)
+def test_the_nearest_name_is_found(name, known, meant):
+    assert nearest(name, known) == meant
+    shown = nearest_name(name, known)
+    assert repr(meant) in shown if meant else all(each in shown for each in known)
+
+
+def test_swapped_letters_still_find_every_key():
+    names = {key.rsplit(".", 1)[-1] for key in key_paths(ContrastiveRecipe)}
+    swapped = {name: name[:1] + name[2] + name[1] + name[3:] for name in names if len(name) > 4}
+    wrong = {name: nearest(typed, names) for name, typed in swapped.items() if typed not in names}
+    assert {name: found for name, found in wrong.items() if found != name} == {}
+
+
+def test_a_repeated_option_of_several_values_joins_them():
+    words = ["simile", "-r", "a", "-s", "b", "c", "-s", "d"]
+    assert build_parser(["simile"]).parse_args(words).systems == ["b", "c", "d"]
+
+
+def test_train_ends_with_a_command_that_runs(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "".join(f"{a}\t{b}\n" for a, b in demo_pairs())
+    Path("pairs.tsv").write_text(text)
+    small = ["--vocab_size", "200", "--hidden_size", "8", "--epochs", "1"]
+    said = run("train", "own", "--sources", "pairs.tsv", "--output", "runs/a b", *small)
+    assert "\r" not in said.err
+    last = said.out.splitlines()[-1]
+    assert "runs/a b" in last
+    command = last.partition("paraphrastic ")[2]
+    assert command == "score 'runs/a b' pairs.tsv"
+    run("score", "runs/a b", "pairs.tsv")
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"model_type": "paraphrastic-bgt"}, "score "),
+        ({"model_type": "paraphrastic-parser"}, "parse "),
+        ({"model_type": "paraphrastic-tagger"}, "Tagger."),
+        ({"model_type": "marian"}, "translate "),
+        ({"model_type": "marian", "template": "none"}, "--canonical"),
+        ({"model_type": "paraphrastic-paraphraser"}, "--canonical"),
+        ({"model_type": "paraphrastic-scpn", "template": "parse"}, "--template-file"),
+        ({"model_type": "paraphrastic-scpn", "template": "parse", "writes": "parse"}, "generator="),
+    ],
+)
+def test_the_next_command_suits_the_model(config, expected, tmp_path):
+    write_json(tmp_path / "config.json", {**config, "is_encoder_decoder": True})
+    command = next_command(tmp_path)
+    assert expected in command
+    assert str(tmp_path) in command
+
+
+@pytest.mark.parametrize("precision", ["int4", "float32", "float16", "bfloat16", "int8"])
+def test_pack_writes_a_smaller_copy(precision, tmp_path, run):
+    folder = tmp_path / "small"
+    options = [] if precision == "int4" else ["--precision", precision]  # int4 is the default
+    printed = run("pack", "english", "--dimension", "16", *options, "--output", folder).out
+    size = (folder / "model.safetensors").stat().st_size
+    assert printed.startswith(str(folder))
+    assert (f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB") in printed
+    cut = SentenceEncoder.from_pretrained("english").with_dimension(16)
+    # only stored tables may have 16-bit floats
+    expected = cut if precision == "float16" else cut.with_precision(precision)
+    found = SentenceEncoder.from_pretrained(folder)
+    np.testing.assert_allclose(found.table(), expected.table(), atol=2e-3)
+    assert found.encode(SENTENCES).shape == (len(SENTENCES), 16)
+
+
+def test_only_a_packed_model_is_overwritten(tmp_path, run):
+    folder, trained = tmp_path / "tiny", tmp_path / "run"
+    command = ["pack", "english", "--dimension", "8", "--output", folder]
+    run(*command)
+    assert "--overwrite" in run(*command, status=2).err
+    run(*command, "--overwrite", "--precision", "int8")
+    (folder / "config.json").unlink()
+    assert str(folder) in run(*command, "--overwrite", status=2).err
+    shutil.copytree(packaged_model("tiny"), trained)
+    assert str(trained) in run("pack", trained, "--output", trained, "--overwrite", status=2).err
+
+
+def test_a_model_that_does_not_average_is_refused(word, tmp_path, run):
+    model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
+    SentenceEncoder(model.eval(), word).save_pretrained(tmp_path / "lstm")
+    assert "lstm" in run("pack", tmp_path / "lstm", "--output", tmp_path / "out", status=2).err
+    assert not (tmp_path / "out").exists()

@@ -1,7 +1,5 @@
 """The scripts of `paraphrastic completion`, run by their shells."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

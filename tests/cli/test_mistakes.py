@@ -1,7 +1,5 @@
 """Every command names mistakes in its arguments, without network."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`paraphrastic paraphrase` and `paraphrastic attack`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

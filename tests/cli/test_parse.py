@@ -35,13 +35,6 @@ def test_without_a_model_the_packaged_parser_parses(tmp_path, run):
     run("parse", tmp_path / "missing.txt", status=2)
 
 
-def test_templates_are_the_top_of_the_trees(model, tmp_path, run):
-    lines = tmp_path / "lines.txt"
-    lines.write_text("She drove.\n")
-    shown = run("parse", model, lines, "--template").out.strip()
-    assert not read_tree(shown).words()
-
-
 def test_pairs_are_written_with_their_trees(model, tmp_path, run):
     pairs, output = tmp_path / "pairs.tsv", tmp_path / "parsed.tsv"
     rows = "sentence1\tsentence2\nShe drove.\tDrove, she\nShe\tShe\n\t\n\n"

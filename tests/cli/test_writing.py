@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from paraphrastic_hf import GenerationOptions, LatentGenerator, Translator, load_recipe, train
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf import GenerationOptions, LatentGenerator, load_recipe, train
 from paraphrastic_hf.generation import latent
 
 ROOT = Path(__file__).parents[2]
@@ -100,8 +99,3 @@ def test_nats_are_the_mean_log_probability(model, writing):
         ).logits
         of_each = logits.log_softmax(-1)[0].gather(1, ids[0, 1:, None])
         assert each.nats == pytest.approx(of_each.mean().item(), abs=1e-5)
-
-
-def test_translator_refuses_a_generative_model(model):
-    with pytest.raises(ModelError):
-        Translator.from_pretrained(model)

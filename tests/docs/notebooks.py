@@ -3,8 +3,6 @@
 `python -m tests.docs.notebooks` runs all notebooks and stores the outputs in them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

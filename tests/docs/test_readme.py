@@ -4,8 +4,6 @@ Python blocks run unchanged. Shell commands run through `main`, with options tha
 The files that a reader is expected to have, and the folder DATA, are made here.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import re

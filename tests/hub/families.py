@@ -1,7 +1,5 @@
 """Tiny models of every family, their loaders, and a local Hub for them."""
 
-from __future__ import annotations
-
 import time
 from contextlib import contextmanager
 from typing import Any

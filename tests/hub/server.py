@@ -1,7 +1,5 @@
 """A small local server for the part of the Hub's protocol that this package uses, with faults."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Every family on a Hub: saved, pushed, pulled, its card read and its example run, with faults."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -98,12 +98,6 @@ def test_the_card_of_an_english_model_has_only_english_scores(root):
     assert set(MULTILINGUAL) <= set(SUITES)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("development", ["clean", "stsb-dev", "sts17-en-en"])
-def test_the_card_states_the_selection(development, root):
-    assert SELECTION[development] in card_of(evaluated(root, "--development", development), root)
-
-
 def test_the_command_writes_the_card(root, capsys):
     model = evaluated(root, "--tokenizer.kind", "word", "--model.kind", "recurrent")
     options = ["--evaluation", str(root / "evaluation"), "--data", str(root)]

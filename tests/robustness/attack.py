@@ -14,8 +14,6 @@ Each command first runs undisturbed. Then it is attacked and run again with the 
 PARAPHRASTIC_DATA must contain SICK.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os
@@ -338,7 +336,7 @@ def main(arguments=None):
     os.environ.update(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="-1", TQDM_DISABLE="1")
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ[f"{library}_NUM_THREADS"] = "1"
-    failures: list[str] = []
+    failures = []
     with tempfile.TemporaryDirectory() as temporary:
         inputs = Path(temporary, "inputs")
         inputs.mkdir()

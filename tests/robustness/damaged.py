@@ -8,8 +8,6 @@ detected, so that results other than the right one are only counted. Readers run
 limited memory and time. A crash, hang or memory growth is a failure of one numbered case.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os
@@ -157,7 +155,7 @@ def try_subject(name, cases, seed, temporary):
         raise SystemExit(f"{name}, undamaged: {ended}\n{quiet.read_text()[-2000:]}")
     (right,) = made
     counts: Counter[str] = Counter()
-    failures: list[str] = []
+    failures = []
     done = 0
     while done < cases:
 
@@ -187,7 +185,7 @@ def main(arguments=None):
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     total: Counter[str] = Counter()
-    failures: list[str] = []
+    failures = []
     print(f"seed {chosen.seed}, {chosen.cases} cases each")
     print(f"{'':28}{'refused':>8}{'right':>8}{'other':>8}{'failed':>8}")
     with tempfile.TemporaryDirectory() as temporary:

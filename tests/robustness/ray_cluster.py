@@ -3,8 +3,6 @@
 Usage: python -m tests.robustness.ray_cluster. It takes about a minute and 1 GB of memory.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import tempfile

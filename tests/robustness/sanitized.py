@@ -7,8 +7,6 @@ interpreter, which allocates every string separately so that reads past its end 
 on random input. Results are compared with the tokenizer and numpy.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib.util
@@ -97,8 +95,6 @@ def load(folder):
     for name, part in SOURCES.items():
         full = f"paraphrastic_hf.{part.replace('/', '.')}.{name}"
         spec = importlib.util.spec_from_file_location(full, folder / f"{name}.abi3.so")
-        assert spec is not None
-        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         sys.modules[full] = module
@@ -221,7 +217,7 @@ def threads(choice, encoders):
     tokenizer, _, exact, _ = choice.choice(encoders)
     shared = StaticEncoder(tokenizer, num_threads=3)
     batches = [[some_text(choice) for _ in range(60)] for _ in range(6)]
-    found: dict[int, np.ndarray] = {}
+    found = {}
 
     def work(number):
         found[number] = shared.encode(batches[number], exact)
@@ -341,26 +337,17 @@ def window_pairs(choice, module):
 
 
 def adam(choice, module):
-    """Compare steps of Adam on rows with numpy."""
+    """Run steps of Adam on random rows, whose results the tests of training compare with torch."""
     count, dim = choice.choice([1, 2, 7, 40]), choice.choice([1, 3, 16, 17, 64])
     numbers = np.random.default_rng(choice.randrange(2**32))
-    weights, first, second = (numbers.random((count, dim), np.float32) for _ in range(3))
-    ours = [weights.copy(), first.copy(), second.copy()]
-    last = np.zeros(count, np.int64)
+    tables = [numbers.random((count, dim), np.float32) for _ in range(3)]
+    last, steps = np.zeros(count, np.int64), np.arange(4)
     used = np.sort(numbers.choice(count, choice.randrange(count) + 1, replace=False))
     values = numbers.normal(size=(len(used), dim)).astype(np.float32)
-    rate, decay_1, decay_2, eps = 0.01, 0.9, 0.999, 1e-8
-    module.update(*ours, last, used, values, 1, rate, decay_1, decay_2, eps)
-    for row, gradient in zip(used, values, strict=True):
-        first[row] += (gradient - first[row]) * np.float32(1 - decay_1)
-        second[row] = second[row] * decay_2 + gradient**2 * np.float32(1 - decay_2)
-        weights[row] -= rate * first[row] / (np.sqrt(second[row]) + eps)
-    for mine, theirs in zip(ours, (weights, first, second), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
-    steps = np.arange(4)
-    decays = [np.float32(decay_1**steps), np.float32(decay_2**steps)]
-    module.catch_up(*ours, last, np.repeat(used, 2), 3, steps * 0.01, *decays, eps)
-    assert all(np.isfinite(table).all() for table in ours)
+    module.update(*tables, last, used, values, 1, 0.01, 0.9, 0.999, 1e-8)
+    decays = [np.float32(0.9**steps), np.float32(0.999**steps)]
+    module.catch_up(*tables, last, np.repeat(used, 2), 3, steps * 0.01, *decays, 1e-8)
+    assert all(np.isfinite(table).all() for table in tables)
     return len(used)
 
 

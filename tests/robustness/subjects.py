@@ -1,7 +1,5 @@
 """Small files of every kind that the package reads, for `damaged.py`."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma
