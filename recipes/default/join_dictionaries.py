@@ -15,13 +15,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from paraphrastic_hf.corpora.readers.dictionaries import FREEDICT, dictionary_pairs, entries
+from paraphrastic_hf.corpora.readers.dictionaries import dictionary_pairs, entries
+from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.hub.source_lists import release_class, write_source
 
 Dictionary = dict[str, list[str]]
 ABOUT_LENGTH = 4096
 NAME = "wikdict"
+FREEDICT, SCRIPTS = (SOURCES["freedict"].layout[key] for key in ("codes", "scripts"))
 
 
 class Shelf:
@@ -42,9 +44,8 @@ class Shelf:
         if (head, other) not in self.known:
             found: Dictionary = {}
             if (head, other) in self.paths:
-                for _, (word, translation) in dictionary_pairs(
-                    self.paths[head, other], (head, other)
-                ):
+                scripts = [SCRIPTS.get(language, "LATIN") for language in (head, other)]
+                for _, (word, translation) in dictionary_pairs(self.paths[head, other], scripts):
                     translations = found.setdefault(word, [])
                     if translation not in translations:
                         translations.append(translation)
