@@ -1,7 +1,5 @@
 """Fixtures shared by the tests of corpora."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from tests.corpora.layouts import write_all
 
 
 @pytest.fixture(scope="session")
-def data() -> Path:
+def data():
     """The folder of official files."""
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
@@ -20,10 +18,10 @@ def data() -> Path:
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def corpora(tmp_path: Path, own_cache: None) -> Path:
+def corpora(tmp_path, own_cache):
     return write_all(tmp_path / "corpora")

@@ -1,13 +1,12 @@
 """Miniature official files of the similarity sets, and the expected rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS
 from tests.corpora.made_files import put
 
+TRAINING = ("MSRpar", "MSRvid", "SMTeuroparl")
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 FILES = {
     "stsbenchmark/sts-train.csv": "main-news\tMSRpar\t2012train\t7\t2.500\tA cat.\tThe cat.\n",
@@ -42,17 +41,15 @@ def scored(first: str, second: str, score: float, **extra: Any) -> dict[str, Any
 
 
 ROWS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
-    ("sts", "sts14", "test"): [
-        scored(f"{name} a", f"{name} b", 2.5, dataset=name, year="2014")
-        for name in STS_DATASETS["2014"]
-    ],
-    ("sts", "sts12", "test"): [
-        scored(f"{name} a", f"{name} b", 2.5, dataset=name, year="2012")
-        for name in STS_DATASETS["2012"]
-    ],
+    **{
+        ("sts", f"sts{year[2:]}", "test"): [
+            scored(f"{name} a", f"{name} b", 2.5, dataset=name, year=year)
+            for name in STS_DATASETS[year]
+        ]
+        for year in ("2014", "2012")
+    },
     ("sts", "sts12", "train"): [
-        scored(f"{name} train", "b", 1.0, dataset=name, year="2012")
-        for name in ("MSRpar", "MSRvid", "SMTeuroparl")
+        scored(f"{name} train", "b", 1.0, dataset=name, year="2012") for name in TRAINING
     ],
     ("stsb", "default", "train"): [
         scored("A cat.", "The cat.", 2.5, genre="main-news", dataset="MSRpar", year="2012train")
@@ -101,12 +98,12 @@ def write_all(root: Path) -> Path:
     for year, names in STS_DATASETS.items():
         prefix = "STS2016" if year == "2016" else "STS"
         for name in names:
-            write(
-                root, f"sts{year[2:]}/original/{prefix}.input.{name}.txt", f"{name} a\t{name} b\n"
-            )
-            write(root, f"sts{year[2:]}/original/{prefix}.gs.{name}.txt", "2.5\n")
-    for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
-        folder = "sts12/train/STS2012-train"
-        write(root, f"{folder}/STS.input.{name}.txt", f"{name} train\tb\n")
-        write(root, f"{folder}/STS.gs.{name}.txt", "1\n")
+            stem = f"sts{year[2:]}/original/{prefix}"
+            sides = f"{name} a\t{name} b\n"
+            put(root, {f"{stem}.input.{name}.txt": sides, f"{stem}.gs.{name}.txt": "2.5\n"})
+    for name in TRAINING:
+        stem = "sts12/train/STS2012-train/STS"
+        put(
+            root, {f"{stem}.input.{name}.txt": f"{name} train\tb\n", f"{stem}.gs.{name}.txt": "1\n"}
+        )
     return root

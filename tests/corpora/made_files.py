@@ -1,7 +1,5 @@
 """Helpers that write small official files and read their rows."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

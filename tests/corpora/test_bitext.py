@@ -1,16 +1,12 @@
-from __future__ import annotations
-
-import logging
 import random
 import tracemalloc
-from pathlib import Path
 
 import pytest
 
 from paraphrastic_hf import load_dataset
 from paraphrastic_hf.corpora.readers.bitext_files import NATIVE_CODES
 from paraphrastic_hf.errors import DataError
-from tests.corpora.made_files import Row, put, put_archive, rows
+from tests.corpora.made_files import put, put_archive, rows
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 ENGLISH = "the boat leaves\nwhere is the cat ?\n"
@@ -22,13 +18,8 @@ ROWS = [
 TSV = "".join(f"{row['en']}\t{row['fr']}\n" for row in ROWS)
 
 
-def bitext(
-    tmp_path: Path, files: dict[str, str | bytes], config: str = "en-fr", **options: object
-) -> list[Row]:
+def bitext(tmp_path, files, config="en-fr", **options):
     return rows("bitext", config, put(tmp_path / "mine", files), **options)
-
-
-# Aligned text and TSV
 
 
 CODES = "id\tfr\ten\n" + "".join(f"{n}\t{r['fr']}\t{r['en']}\n" for n, r in enumerate(ROWS))
@@ -53,9 +44,7 @@ NAMED = [  # names or first lines that show the languages
 
 @pytest.mark.parametrize("files", NAMED, ids=" ".join)
 @pytest.mark.parametrize("config", ["en-fr", "fr-en"])
-def test_columns_follow_the_requested_languages(
-    files: dict[str, str | bytes], config: str, tmp_path: Path
-) -> None:
+def test_columns_follow_the_requested_languages(files, config, tmp_path):
     found = bitext(tmp_path, files, config)
     assert found == ROWS
     assert [list(row) for row in found] == [config.split("-")] * 2
@@ -64,7 +53,7 @@ def test_columns_follow_the_requested_languages(
 CLUTTER = ["__MACOSX/._a.en", "._a.en", "._a.fr", ".DS_Store", ".ipynb_checkpoints/b.en"]
 
 
-def test_hidden_files_are_ignored(tmp_path: Path) -> None:
+def test_hidden_files_are_ignored(tmp_path):
     files = {"a.en": ENGLISH, "a.fr": FRENCH, ".ipynb_checkpoints/b.fr": "no\n"}
     files |= dict.fromkeys(CLUTTER, "Mac OS X        \n")
     assert bitext(tmp_path, files) == ROWS
@@ -72,7 +61,7 @@ def test_hidden_files_are_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.xz", "a.tsv.bz2", "A.TSV"])
-def test_a_tsv_is_read_from_its_folder_or_path(name: str, tmp_path: Path) -> None:
+def test_a_tsv_is_read_from_its_folder_or_path(name, tmp_path):
     assert bitext(tmp_path, {name: TSV}) == ROWS
     assert rows("bitext", "en-fr", tmp_path / "mine" / name) == ROWS
 
@@ -85,28 +74,25 @@ def test_a_tsv_is_read_from_its_folder_or_path(name: str, tmp_path: Path) -> Non
         ["a.en-fr.en", "a.en-fr.fr", "b.en-fr.en", "b.en-fr.fr"],
     ],
 )
-def test_several_files_are_refused(names: list[str], tmp_path: Path) -> None:
+def test_several_files_are_refused(names, tmp_path):
     with pytest.raises(DataError):
         bitext(tmp_path, dict.fromkeys(names, TSV))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_row_with_an_extra_tab_is_skipped(
-    place: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_row_with_an_extra_tab_is_skipped(place, tmp_path, caplog):
     lines = TSV.splitlines()
     lines.insert(place, "hello there \tfriend\tbonjour ami")
-    with caplog.at_level(logging.WARNING):
-        assert bitext(tmp_path, {"a.tsv": "\n".join(lines)}) == ROWS
+    assert bitext(tmp_path, {"a.tsv": "\n".join(lines)}) == ROWS
     assert f"(a.tsv:{place + 1})" in caplog.text
-    files: dict[str, str | bytes] = {"a.tsv": TSV + "no tab here\n" * 3}
+    files = {"a.tsv": TSV + "no tab here\n" * 3}
     with pytest.raises(DataError, match=r"a\.tsv:3"):
         bitext(tmp_path, files)
     assert bitext(tmp_path, files, max_bad_rows=0.6) == ROWS
 
 
 @pytest.mark.parametrize("name", ["a.en", "a.en-en.en", "a.tmx"])
-def test_a_text_is_not_its_own_translation(name: str, tmp_path: Path) -> None:
+def test_a_text_is_not_its_own_translation(name, tmp_path):
     paraphrases = bitext(tmp_path / "two", {"a.tsv": "a cat\tone cat\n"}, "en-en")
     assert paraphrases == [{"en1": "a cat", "en2": "one cat"}]
     text = "<tmx><body><tu><tuv lang='en'><seg>a</seg></tuv></tu></body></tmx>"
@@ -114,28 +100,24 @@ def test_a_text_is_not_its_own_translation(name: str, tmp_path: Path) -> None:
         bitext(tmp_path, {name: text if name.endswith("tmx") else ENGLISH}, "en-en")
 
 
-def test_a_bad_row_is_counted_or_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bad_row_is_counted_or_refused(tmp_path, caplog):
     for longer in ({"a.en": ENGLISH + "more\n"}, {"a.fr": FRENCH + "plus\n"}):
         with pytest.raises(DataError):
             bitext(tmp_path, {"a.en": ENGLISH, "a.fr": FRENCH, **longer})
     files = {"a.en": ENGLISH + "left\n", "a.fr": FRENCH + "\n"}
-    with caplog.at_level(logging.WARNING):
-        assert bitext(tmp_path, files) == ROWS
+    assert bitext(tmp_path, files) == ROWS
     assert "(a.en:3)" in caplog.text
     with pytest.raises(DataError, match=r"a\.en:3"):
         bitext(tmp_path, files, bad_rows="refuse")
 
 
 @pytest.mark.parametrize("config", ["enfr", "en-", "-fr", "-", None, "en-de"])
-def test_invalid_language_pairs_are_refused(config: str | None, tmp_path: Path) -> None:
+def test_invalid_language_pairs_are_refused(config, tmp_path):
     with pytest.raises(DataError):
         rows("bitext", config, put(tmp_path / "mine", {"a.en": ENGLISH, "a.fr": FRENCH}))
 
 
-# TMX
-
-
-def unit(**texts: str) -> str:
+def unit(**texts):
     variants = (
         f'<tuv xml:lang="{language.replace("_", "-")}"><seg>{text}</seg></tuv>'
         for language, text in texts.items()
@@ -143,7 +125,7 @@ def unit(**texts: str) -> str:
     return f"<tu>{''.join(variants)}</tu>"
 
 
-def tmx(*units: str, attributes: str = "", head: str = "") -> str:
+def tmx(*units, attributes="", head=""):
     return (
         f'<?xml version="1.0"?>\n{head}<tmx version="1.4"{attributes}><header/>\n'
         f"<body>{''.join(units)}</body></tmx>"
@@ -167,7 +149,7 @@ UNITS = tuple(unit(**row) for row in ROWS)
     ],
     ids=["plain", "namespace", "document type", "old", "BOM", "UTF-16", "regions and capitals"],
 )
-def test_a_tmx_is_read(text: str | bytes, end: str, tmp_path: Path) -> None:
+def test_a_tmx_is_read(text, end, tmp_path):
     assert bitext(tmp_path, {f"a.tmx{end}": text}) == ROWS
     assert bitext(tmp_path, {f"a.tmx{end}": text}, "fr-en") == ROWS
 
@@ -181,33 +163,26 @@ def test_a_tmx_is_read(text: str | bytes, end: str, tmp_path: Path) -> None:
         ("en-fr", [("color", "char"), ("a", "b")]),
     ],
 )
-def test_a_requested_region_is_preferred(
-    config: str, expected: list[tuple[str, str]], tmp_path: Path
-) -> None:
+def test_a_requested_region_is_preferred(config, expected, tmp_path):
     text = tmx(
         unit(en_US="color", en_GB="colour", fr_FR="char", fr_CA="auto"), unit(en="a", fr="b")
     )
     assert [tuple(row.values()) for row in bitext(tmp_path, {"a.tmx": text}, config)] == expected
 
 
-def test_markup_and_line_ends_in_segments_are_removed(tmp_path: Path) -> None:
+def test_markup_and_line_ends_in_segments_are_removed(tmp_path):
     codes = "".join(f'<{code} i="1">&lt;b&gt;<sub>x</sub></{code}>' for code in NATIVE_CODES)
     text = tmx(
         unit(en=f"a {codes}<hi>big <it>&lt;i&gt;</it>\n  cat</hi> &amp; dog.", fr="b"),
         unit(de="x", en="c", fr="d"),
     )
-    assert bitext(tmp_path, {"a.tmx": text}) == [
-        {"en": "a big cat & dog.", "fr": "b"},
-        {"en": "c", "fr": "d"},
-    ]
+    expected = [{"en": "a big cat & dog.", "fr": "b"}, {"en": "c", "fr": "d"}]
+    assert bitext(tmp_path, {"a.tmx": text}) == expected
 
 
-def test_a_unit_without_a_language_is_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_unit_without_a_language_is_counted(tmp_path, caplog):
     text = tmx(UNITS[0], unit(en="alone"), UNITS[1], "<tu/>", "<tu><tuv/></tu>")
-    with caplog.at_level(logging.WARNING):
-        assert bitext(tmp_path, {"a.tmx": text}) == ROWS
+    assert bitext(tmp_path, {"a.tmx": text}) == ROWS
     assert "(a.tmx:unit 2, a.tmx:unit 4" in caplog.text
     with pytest.raises(DataError, match=r"a\.tmx:unit 2"):
         bitext(tmp_path, {"a.tmx": text}, bad_rows="refuse")
@@ -217,7 +192,7 @@ MANY = tmx(*(unit(en=f"{random.Random(n).random()}", fr=f"nombre {n}") for n in 
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz"])
-def test_a_damaged_tmx_is_refused(ending: str, tmp_path: Path) -> None:
+def test_a_damaged_tmx_is_refused(ending, tmp_path):
     path = put(tmp_path, {f"a.tmx{ending}": MANY}) / f"a.tmx{ending}"
     data = path.read_bytes()
     changed = data[:20] + b"\xff" * 50 + data[70:]
@@ -226,15 +201,13 @@ def test_a_damaged_tmx_is_refused(ending: str, tmp_path: Path) -> None:
         with pytest.raises(DataError):
             rows("bitext", "en-fr", path)
 
-
-@pytest.mark.parametrize("encoding", ["shift_jis", "gb2312", "klingon", "utf-8"])
-def test_an_unreadable_encoding_of_a_tmx_is_refused(encoding: str, tmp_path: Path) -> None:
-    text = tmx(*UNITS).replace('"1.0"', f'"1.0" encoding="{encoding}"', 1)
-    with pytest.raises(DataError):
-        bitext(tmp_path, {"a.tmx": text.encode("latin-1")})
+    for encoding in ("shift_jis", "gb2312", "klingon", "utf-8"):
+        text = tmx(*UNITS).replace('"1.0"', f'"1.0" encoding="{encoding}"', 1)
+        with pytest.raises(DataError):
+            bitext(tmp_path, {"a.tmx": text.encode("latin-1")})
 
 
-def test_entities_neither_explode_nor_read_files(tmp_path: Path) -> None:
+def test_entities_neither_explode_nor_read_files(tmp_path):
     # ten entities, each ten times the previous one: a gigabyte if expanded
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
     head = f'<!DOCTYPE tmx [<!ENTITY e0 "ha">{entities}]>'
@@ -251,12 +224,9 @@ def test_entities_neither_explode_nor_read_files(tmp_path: Path) -> None:
         bitext(tmp_path, {"a.tmx": tmx(unit(en="&x;", fr="b"), head=head)})
 
 
-# Corpora
-
-
 @pytest.mark.parametrize("name", ["bitext", "europarl", "opensubtitles2018", "news_commentary"])
 @pytest.mark.parametrize("config", ["en-fr", "fr-en"])
-def test_opus_zips_are_read(name: str, config: str, tmp_path: Path) -> None:
+def test_opus_zips_are_read(name, config, tmp_path):
     inside = {"a.en-fr.en": ENGLISH, "a.en-fr.fr": FRENCH, "README": "", "LICENSE": ""}
     assert rows(name, config, put_archive(tmp_path / "Tanzil" / "en-fr.txt.zip", inside)) == ROWS
     assert rows("tanzil", config, tmp_path) == ROWS
@@ -265,23 +235,19 @@ def test_opus_zips_are_read(name: str, config: str, tmp_path: Path) -> None:
     assert rows("gigaword", "en-fr", tmp_path) == ROWS
 
 
-def test_czeng_has_czech_and_english_in_its_last_columns(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_czeng_has_czech_and_english_in_its_last_columns(tmp_path, caplog):
     line = "subtitlesM-b1-00train-f000001-s{}\t0.99\tAno .\tYes .\n"
     files = {
         "data.plaintext-format/00train.gz": line.format(1) + line.format(2),
         "data.plaintext-format/01train.gz": line.format(3) + "id\t0.5\tno English\n",
         "data.plaintext-format/00dtest.gz": line.format(4),
     }
-    assert (
-        rows("czeng", "cs-en", put(tmp_path / "czeng", files))
-        == [{"cs": "Ano .", "en": "Yes ."}] * 3
-    )
+    found = rows("czeng", "cs-en", put(tmp_path / "czeng", files))
+    assert found == [{"cs": "Ano .", "en": "Yes ."}] * 3
     assert "(01train.gz:2)" in caplog.text
 
 
-def test_multi30k_has_all_its_splits(tmp_path: Path) -> None:
+def test_multi30k_has_all_its_splits(tmp_path):
     stems = ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
     folder = put(
         tmp_path / "multi30k",

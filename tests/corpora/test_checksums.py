@@ -1,14 +1,11 @@
-from __future__ import annotations
-
 import tarfile
-from pathlib import Path
 
-from paraphrastic_hf.corpora.sources import SOURCES, Source, checksums
-from paraphrastic_hf.io.download import Remote, _digest_of_members
+from paraphrastic_hf.corpora.sources import SOURCES, checksums
+from paraphrastic_hf.io.download import _digest_of_members
 from paraphrastic_hf.io.files import content_hash
 
 
-def remotes() -> dict[tuple[str, str], Remote]:
+def remotes():
     """Every remote file by corpus and path. Corpora of any language pair count once."""
     return {
         (source.name, remote.path): remote
@@ -18,7 +15,7 @@ def remotes() -> dict[tuple[str, str], Remote]:
     }
 
 
-def test_numbers_of_files_with_checksums() -> None:
+def test_numbers_of_files_with_checksums():
     """These numbers are in docs/data.md."""
     files = remotes().values()
     whole = sum(remote.sha256 is not None for remote in files)
@@ -27,40 +24,29 @@ def test_numbers_of_files_with_checksums() -> None:
     assert all(remote.size is not None for remote in files if remote.sha256)
 
 
-def test_every_checksum_belongs_to_a_record() -> None:
+def test_every_checksum_belongs_to_a_record():
     known = remotes()
     for corpus, records in checksums().items():
         for place in records:
             assert (corpus, place.partition("!")[0]) in known, place
 
 
-def test_checksums_match_the_official_files(data: Path) -> None:
+def test_checksums_match_the_official_files(data):
     checked = set()
     for (corpus, place), remote in remotes().items():
-        for path in places(SOURCES[corpus], data, place) if remote.sha256 else []:
+        paths = [data / name / place for name in SOURCES[corpus].folders]
+        paths += [path.parent / "task1" / "raw" / place for path in paths]  # multi30k
+        for path in [path for path in paths if remote.sha256 and path.is_file()][:1]:
             assert (content_hash(path), path.stat().st_size) == (remote.sha256, remote.size), path
             checked.add((corpus, place))
     assert len(checked) == 280
 
 
-def places(source: Source, folder: Path, place: str) -> list[Path]:
-    found = [
-        folder / name / inside
-        for name in source.folders
-        for inside in (place, f"task1/raw/{place}")
-    ]
-    return [path for path in found if path.is_file()][:1]
-
-
-def test_checksums_of_archive_members_match_the_official_files(data: Path, tmp_path: Path) -> None:
+def test_checksums_of_archive_members_match_the_official_files(data, tmp_path):
     with tarfile.open(data / "gum_constituency" / "const.tar.gz") as packed:
         packed.extractall(tmp_path / "gum" / "repository", filter="data")
-    folders = {
-        "gum": tmp_path / "gum",
-        "stsb": data / "stsbenchmark",
-        "clean_development": data / "stsbenchmark",
-        "sts17": data / "sts17",
-    }
+    folders = dict.fromkeys(("stsb", "clean_development"), data / "stsbenchmark")
+    folders |= {"gum": tmp_path / "gum", "sts17": data / "sts17"}
     checked = 0
     for (corpus, _), remote in remotes().items():
         for pattern, known in remote.members.items():

@@ -4,14 +4,10 @@ After changing the reported sets, write the record with PARAPHRASTIC_DATA set:
 `python -m tests.corpora.test_clean_development` (from the root of the repository).
 """
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,17 +21,15 @@ from paraphrastic_hf.corpora.readers.clean_development import (
     pair_key,
     reported_pairs,
 )
-from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.errors import MissingFileError
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
 CONFIGS = list(find_source("clean_development").configs)
-Keys = frozenset[tuple[str, str]]
 
 
-def needs_data(test: Any) -> Any:
+def needs_data(test):
     """Mark a test of official files as slow, and skip it without them."""
     skipped = pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA is not set")
     return pytest.mark.slow(skipped(test))
@@ -57,15 +51,15 @@ SUBSETS = {"sts-hard", "sts-bins"}
 TRAINED_ON = [("stsb", "train"), ("sick", "train"), ("mrpc", "train")]
 
 
-def keys(rows: Iterable[Mapping[str, Any]]) -> Keys:
+def keys(rows):
     return frozenset(pair_key(row["sentence1"], row["sentence2"]) for row in rows)
 
 
-def keys_of(pairs: ScoredPairs) -> Keys:
+def keys_of(pairs):
     return frozenset(map(pair_key, pairs.first, pairs.second))
 
 
-def read(corpus: str, split: str) -> dict[str, Keys]:
+def read(corpus, split):
     """Return the pairs of every available configuration with the split."""
     found = {}
     for config, splits in find_source(corpus).configs.items():
@@ -78,14 +72,14 @@ def read(corpus: str, split: str) -> dict[str, Keys]:
     return found
 
 
-def folder() -> Path:
+def folder():
     return Path(str(DATA)) / "eval"
 
 
 @cache
-def reported() -> dict[str, Keys]:
+def reported():
     """Return the pairs of every available reported set, by name."""
-    found: dict[str, Keys] = {}
+    found = {}
     for name, suite in SUITES.items():
         if name in SUBSETS or name == "development":
             continue
@@ -104,34 +98,22 @@ def reported() -> dict[str, Keys]:
 
 
 @cache
-def trained_on() -> dict[str, Keys]:
+def trained_on():
     return {name: pairs for place in TRAINED_ON for name, pairs in read(*place).items()}
 
 
-def overlaps(config: str, sets: Mapping[str, Keys]) -> dict[str, int]:
-    """Return how many clean pairs each set holds, without zeros."""
-    rows = load_dataset(
-        "clean_development", config, "validation", data_dir=folder(), streaming=True
-    )
-    own = keys(rows)
+@needs_data
+@pytest.mark.parametrize("config", CONFIGS)
+def test_no_clean_pair_is_in_a_reported_or_training_set(config):
+    place = {"data_dir": folder(), "streaming": True}
+    own = keys(load_dataset("clean_development", config, "validation", **place))
     assert own
-    return {name: count for name, pairs in sets.items() if (count := len(own & pairs))}
+    sets = reported() | trained_on()
+    assert [name for name, pairs in sets.items() if own & pairs] == []
 
 
 @needs_data
-@pytest.mark.parametrize("config", CONFIGS)
-def test_no_clean_pair_is_in_a_reported_set(config: str) -> None:
-    assert overlaps(config, reported()) == {}
-
-
-@needs_data
-@pytest.mark.parametrize("config", CONFIGS)
-def test_no_clean_pair_is_in_a_training_split(config: str) -> None:
-    assert overlaps(config, trained_on()) == {}
-
-
-@needs_data
-def test_all_reported_sets_are_read() -> None:
+def test_all_reported_sets_are_read():
     """No overlap means little if the sets were not read."""
     sets = reported()
     years = [name for name in sets if name.startswith("sts: 20")]
@@ -143,23 +125,21 @@ def test_all_reported_sets_are_read() -> None:
     assert sum(map(len, sets.values())) > 60_000
 
 
-def test_every_suite_is_checked() -> None:
+def test_every_suite_is_checked():
     """Declare the pairs of a new suite here."""
-    with_pairs = {
-        name
-        for name, suite in SUITES.items()
-        if any(isinstance(task, PairsTask) for task in suite.tasks.values())
-    }
-    assert SUITES.keys() == with_pairs | OTHER_PAIRS.keys() | WITHOUT_PAIRS
+    for name, suite in SUITES.items():
+        if not any(isinstance(task, PairsTask) for task in suite.tasks.values()):
+            assert name in OTHER_PAIRS.keys() | WITHOUT_PAIRS
+    assert OTHER_PAIRS.keys() | WITHOUT_PAIRS <= SUITES.keys()
 
 
 @needs_data
-def test_the_record_equals_the_official_files() -> None:
+def test_the_record_equals_the_official_files():
     assert reported_pairs() == frozenset(found_again())
 
 
 @needs_data
-def test_published_overlaps_of_sts_b_dev_are_correct() -> None:
+def test_published_overlaps_of_sts_b_dev_are_correct():
     """1,131 of 1,500 pairs of STS-B dev are reported, and all of STS17 en-en, half of it twice."""
     sets = reported()
     years = frozenset().union(*(of for name, of in sets.items() if name.startswith("sts: 20")))
@@ -169,9 +149,7 @@ def test_published_overlaps_of_sts_b_dev_are_correct() -> None:
     assert len(sets["sts: STS17 en-en"] & sets["sts: STS-B test"]) == 125
 
 
-def test_reported_and_repeated_pairs_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reported_and_repeated_pairs_are_left_out(tmp_path, monkeypatch):
     rows = [
         "A dog runs.\tThe cat sleeps.",
         "the cat sleeps\tA DOG RUNS",  # the first pair, swapped
@@ -182,21 +160,16 @@ def test_reported_and_repeated_pairs_are_left_out(
     (tmp_path / "sts-dev.csv").write_text(table, encoding="utf-8")
     record = frozenset([pair_digest("it rains", "Two men sing")])
     monkeypatch.setattr(clean_development, "reported_pairs", lambda: record)
-    found = load_dataset(
-        "clean_development", "stsb", "validation", data_dir=tmp_path, streaming=True
-    )
-    assert list(found) == [
-        {"sentence1": "A dog runs.", "sentence2": "The cat sleeps.", "score": 0.0},
-        {"sentence1": "One man sings.", "sentence2": "It snows.", "score": 3.0},
-    ]
+    found = load_dataset("clean_development", "stsb", "validation", data_dir=tmp_path)
+    assert found["score"][:] == [0.0, 3.0]
 
 
-def rows_of(config: str) -> Iterable[Mapping[str, Any]]:
+def rows_of(config):
     opened = open_folder(find_source("clean_development"), config, folder())
     return read_table(find_source(config), opened, "default", "validation")
 
 
-def found_again() -> list[str]:
+def found_again():
     known = frozenset().union(*reported().values(), *trained_on().values())
     return sorted(
         {
@@ -208,7 +181,7 @@ def found_again() -> list[str]:
     )
 
 
-def main() -> None:
+def main():
     lines = ",\n".join(map(json.dumps, found_again()))
     path = Path(clean_development.__file__).parents[1] / "records" / RECORD
     path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

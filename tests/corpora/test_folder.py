@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 
@@ -14,42 +11,42 @@ from tests.io.serving import serving
 
 
 @pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     folder = tmp_path / "root"
     folder.mkdir()
     return folder
 
 
-def source(*folders: str, files: tuple[Remote, ...] = (), by_hand: str = "ask for it.") -> Source:
+def source(*folders, files=(), by_hand="ask for it."):
     texts = dict.fromkeys(("summary", "homepage", "license", "citation", "section"), "")
     shape = {"configs": {"default": {"train": None}}, "row_type": "pair", "builder": "toy:Toy"}
     return Source(name="toy", folders=folders, files=files, by_hand=by_hand, **texts, **shape)
 
 
-def put(path: Path, text: str = "text\n") -> Path:
+def put(path, text="text\n"):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def zipped(path: Path, **members: str) -> Path:
+def zipped(path, **members):
     return put_archive(
         path, {f"{name.replace('__', '/')}.txt": text for name, text in members.items()}
     )
 
 
-def found(folder: Folder, *names: str) -> str:
+def found(folder, *names):
     return folder.find(*names).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("depth", range(DEPTH + 2))
-def test_a_file_is_found_up_to_three_folders_deep(depth: int, root: Path) -> None:
+def test_a_file_is_found_up_to_three_folders_deep(depth, root):
     path = put(root.joinpath(*"abcd"[:depth], "a.txt"))
     expected = path if depth <= DEPTH else None
     assert open_folder(source(), "default", root).find_or_none("a.txt") == expected
@@ -67,22 +64,20 @@ def test_a_file_is_found_up_to_three_folders_deep(depth: int, root: Path) -> Non
         (["a.txt/other", "deep/a.txt"], ["a.txt"], "deep/a.txt"),  # a folder is no file
     ],
 )
-def test_the_first_name_nearest_to_the_root_is_found(
-    files: list[str], names: list[str], expected: str, root: Path
-) -> None:
+def test_the_first_name_nearest_to_the_root_is_found(files, names, expected, root):
     for file in files:
         put(root / file)
     assert Folder("toy", (root,)).find(*names) == root / expected
 
 
-def test_a_wrong_folder_is_reported_with_the_missing_files(root: Path) -> None:
+def test_a_wrong_folder_is_reported_with_the_missing_files(root):
     with pytest.raises(DataError, match=r"a\.txt.*b\.txt"):
         open_folder(source("toy"), "default", root).find("a.txt", "b.txt")
     with pytest.raises(DataError):
         open_folder(source(), "default", root / "absent")
 
 
-def test_a_corpus_is_found_by_name_in_a_folder_of_many(root: Path) -> None:
+def test_a_corpus_is_found_by_name_in_a_folder_of_many(root):
     put(root / "other" / "a.txt", "other")
     for folder in ("sts12", "sts13"):
         put(root / folder / "a.txt", folder)
@@ -96,7 +91,7 @@ def test_a_corpus_is_found_by_name_in_a_folder_of_many(root: Path) -> None:
     assert found(open_folder(source("toy.zip"), "default", root), "a.txt") == "packed"
 
 
-def test_data_dir_may_be_a_file(root: Path) -> None:
+def test_data_dir_may_be_a_file(root):
     path = put(root / "a.txt", "alone")
     folder = open_folder(source("toy"), "default", path)
     assert found(folder, "a.txt") == "alone"
@@ -104,7 +99,7 @@ def test_data_dir_may_be_a_file(root: Path) -> None:
         folder.find("b.txt")
 
 
-def test_data_dir_may_be_an_archive(root: Path, tmp_path: Path) -> None:
+def test_data_dir_may_be_an_archive(root, tmp_path):
     archive = zipped(root / "any name.zip", a="packed", deep__b="deeper")
     folder = open_folder(source("toy"), "default", archive)
     assert found(folder, "a.txt") == "packed"
@@ -113,7 +108,7 @@ def test_data_dir_may_be_an_archive(root: Path, tmp_path: Path) -> None:
     assert folder.roots[0].is_relative_to(tmp_path / "cache")
 
 
-def test_archives_are_searched_for_missing_files(root: Path) -> None:
+def test_archives_are_searched_for_missing_files(root):
     put(root / "toy" / "a.txt", "plain")
     zipped(root / "toy" / "v1.zip", a="packed", b="packed")
     folder = open_folder(source("toy"), "default", root)
@@ -126,7 +121,7 @@ def test_archives_are_searched_for_missing_files(root: Path) -> None:
         folder.find("b.txt")
 
 
-def test_archives_are_unpacked_again_only_after_changes(root: Path) -> None:
+def test_archives_are_unpacked_again_only_after_changes(root):
     archive = zipped(root / "toy.zip", a="old")
     first = open_folder(source(), "default", archive)
     assert open_folder(source(), "default", archive) == first
@@ -140,7 +135,7 @@ def test_archives_are_unpacked_again_only_after_changes(root: Path) -> None:
         open_folder(source(), "default", archive)
 
 
-def test_files_match_the_pattern_and_are_sorted(root: Path) -> None:
+def test_files_match_the_pattern_and_are_sorted(root):
     for name in ("b.txt", "a.txt", "c.tsv", "deep/d.txt"):
         put(root / name)
     folder = Folder("toy", (root / "absent", root))
@@ -150,7 +145,7 @@ def test_files_match_the_pattern_and_are_sorted(root: Path) -> None:
         folder.files("*.xml")
 
 
-def rewrite(path: Path) -> None:
+def rewrite(path):
     """Change a file's contents but not its size and time."""
     before = path.stat()
     path.write_bytes(path.read_bytes()[::-1])
@@ -167,7 +162,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_fingerprint_depends_on_names_and_contents_only(change: str, root: Path) -> None:
+def test_a_fingerprint_depends_on_names_and_contents_only(change, root):
     put(root / "deep" / "a.txt")
     before = Folder("toy", (root,)).fingerprint()
     os.utime(root / "deep" / "a.txt", (1, 1))
@@ -177,7 +172,7 @@ def test_a_fingerprint_depends_on_names_and_contents_only(change: str, root: Pat
     assert Folder("toy", (moved,)).fingerprint() != before
 
 
-def test_files_are_downloaded_without_data_dir(root: Path, tmp_path: Path) -> None:
+def test_files_are_downloaded_without_data_dir(root, tmp_path):
     archive = zipped(root / "b.zip", b="packed")
     with serving() as server:
         server.serve("one.txt", b"plain")
@@ -191,7 +186,7 @@ def test_files_are_downloaded_without_data_dir(root: Path, tmp_path: Path) -> No
     assert again == folder
 
 
-def test_errors_explain_manual_downloads() -> None:
+def test_errors_explain_manual_downloads():
     with serving() as server:
         files = (Remote("a.txt", server.url("absent.txt")),)
         with pytest.raises(DataError):
@@ -200,7 +195,7 @@ def test_errors_explain_manual_downloads() -> None:
         open_folder(source(), "default", None)
 
 
-def test_corpora_are_found_in_the_folder_eval(root: Path) -> None:
+def test_corpora_are_found_in_the_folder_eval(root):
     put(root / "eval" / "toy" / "pairs.txt")
     put(root / "train" / "pairs.txt")
     assert open_folder(source("toy"), "default", root).roots == (root / "eval" / "toy",)

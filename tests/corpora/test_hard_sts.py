@@ -1,8 +1,3 @@
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -37,7 +32,7 @@ COUNTS = {
 RELEASED = {"hard_plus": "hard-pos.txt", "hard_minus": "hard-neg.txt"}
 
 
-def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
+def word_edits(first, second):
 
     table = [[i + j for j in range(len(second) + 1)] for i in range(len(first) + 1)]
     for i, a in enumerate(first, 1):
@@ -49,7 +44,7 @@ def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 @given(TOKENS, TOKENS)
-def test_the_rate_is_the_mean_of_both_word_error_rates(first: list[str], second: list[str]) -> None:
+def test_the_rate_is_the_mean_of_both_word_error_rates(first, second):
     if not first or not second:  # it is 0 only for equal sentences
         assert (symmetric_word_error_rate(first, second) == 0) == (first == second)
         return
@@ -65,7 +60,7 @@ def test_the_rate_is_the_mean_of_both_word_error_rates(first: list[str], second:
         max_size=40,
     )
 )
-def test_percentiles_equal_those_of_scipy(values: list[float]) -> None:
+def test_percentiles_equal_those_of_scipy(values):
     expected = [float(percentileofscore(values, value, kind="rank")) for value in values]
     assert percentiles(values) == pytest.approx(expected, rel=1e-12)
 
@@ -81,20 +76,17 @@ def test_percentiles_equal_those_of_scipy(values: list[float]) -> None:
         ("", False),
     ],
 )
-def test_only_not_and_its_short_form_are_negations(sentence: str, is_negated: bool) -> None:
+def test_only_not_and_its_short_form_are_negations(sentence, is_negated):
     assert has_negation(moses_tokens()(sentence)) is is_negated
 
 
-def test_moses_tokens_keep_case_and_are_unescaped() -> None:
+def test_moses_tokens_keep_case_and_are_unescaped():
     tokens = moses_tokens()('He said: "AT&T isn\'t [here]."')
     assert " ".join(tokens) == 'He said : " AT & T isn \'t [ here ] . "'
 
 
-Rows = Mapping[str, list[dict[str, Any]]]
-
-
 @pytest.fixture(scope="module")
-def rows(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]:
+def rows(data, tmp_path_factory):
     """Rows of every configuration. Sentences are tokenized once."""
     tokens = moses_tokens()
     cache = str(tmp_path_factory.mktemp("cache"))
@@ -111,23 +103,23 @@ def rows(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASED)
-def test_rows_equal_the_released_lists(name: str, rows: Rows, data: Path) -> None:
+def test_rows_equal_the_released_lists(name, rows, data):
     text = (data / "hard_sts" / RELEASED[name]).read_bytes().decode("utf-8")
     released = [line.split("\t") for line in text.rstrip("\n").split("\n")]
 
-    def by_pair(table: Iterator[tuple[str, str, Any, Any, Any]]) -> list[tuple[Any, ...]]:
+    def by_pair(table):
         return sorted(
             (a.strip(), b.strip(), *(round(float(number), 9) for number in numbers))
             for a, b, *numbers in table
         )
 
     columns = ("sentence1", "sentence2", "score", "swer", "percentile")
-    ours = by_pair(tuple(row[column] for column in columns) for row in rows[name])  # type: ignore[misc]
-    assert ours == by_pair(row[:5] for row in released)  # type: ignore[misc]
+    ours = by_pair(tuple(row[column] for column in columns) for row in rows[name])
+    assert ours == by_pair(row[:5] for row in released)
 
 
 @pytest.mark.slow
-def test_rows_satisfy_the_definition_of_their_split(rows: Rows) -> None:
+def test_rows_satisfy_the_definition_of_their_split(rows):
     assert {name: len(found) for name, found in rows.items()} == COUNTS
     assert all(find_source("hard_sts").configs[name]["test"] == COUNTS[name] for name in COUNTS)
     assert all(row["score"] >= 4 and row["percentile"] >= 80 for row in rows["hard_plus"])
@@ -138,9 +130,7 @@ def test_rows_satisfy_the_definition_of_their_split(rows: Rows) -> None:
     assert found == {(year, name) for year, names in STS_DATASETS.items() for name in names}
 
 
-def test_both_lists_are_read_from_the_folder_in_the_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_lists_are_read_from_the_folder_in_the_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
     monkeypatch.setenv("PARAPHRASTIC_DATA", str(write_all(tmp_path / "corpora")))
     assert list(load_dataset("hard_sts", streaming=True)) == ["hard_plus", "hard_minus"]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from paraphrastic_hf.corpora.builder import bitext, labeled, scored_pair
 from paraphrastic_hf.corpora.counts import RowCount, markdown
 from paraphrastic_hf.corpora.sources import SOURCES
@@ -13,7 +11,7 @@ SCORED = [
 ]
 
 
-def test_words_repeats_and_scores_of_scored_pairs() -> None:
+def test_words_repeats_and_scores_of_scored_pairs():
     assert describe(SCORED, scored_pair()) == {
         "rows": 4,
         "repeated_rows": 1,
@@ -30,7 +28,7 @@ def test_words_repeats_and_scores_of_scored_pairs() -> None:
     }
 
 
-def test_labels_are_counted_by_name_in_descending_order() -> None:
+def test_labels_are_counted_by_name_in_descending_order():
     rows = [{"text": str(n), "label": int(n % 3 == 0)} for n in range(6)]
     rows.append({"text": "a", "label": -1})  # absent, and not the last class
     found = describe(rows, labeled(("no", "yes")))["labels"]
@@ -40,7 +38,7 @@ def test_labels_are_counted_by_name_in_descending_order() -> None:
     assert (free["repeated_rows"], free["labels"]) == (1, {"DESC:def": 2})
 
 
-def test_missing_texts_and_scores_are_ignored() -> None:
+def test_missing_texts_and_scores_are_ignored():
     nothing = {"mean": 0.0, "shortest": 0, "longest": 0}
     found = describe([{"en": None, "fr": "un chat"}], bitext("en", "fr"))["words"]
     assert (found["en"], found["fr"]["longest"]) == (nothing, 2)
@@ -53,11 +51,11 @@ def test_missing_texts_and_scores_are_ignored() -> None:
     assert (score["low"], score["high"], max(score["histogram"])) == (3.0, 3.0, 4)
 
 
-def row(corpus: str, config: str, split: str, read: int, published: int | None) -> str:
+def row(corpus, config, split, read, published):
     return markdown([RowCount(corpus, config, split, read, published)]).splitlines()[-1]
 
 
-def test_the_table_has_one_line_per_corpus() -> None:
+def test_the_table_has_one_line_per_corpus():
     table = markdown(
         [
             RowCount("sick", "default", "train", 4500, 4500),
@@ -71,7 +69,7 @@ def test_the_table_has_one_line_per_corpus() -> None:
     assert cells == [["sick", *["4,500 / 4,927"] * 2], ["trec", trec, trec]]
 
 
-def test_the_table_explains_differences() -> None:
+def test_the_table_explains_differences():
     line = row("probing", "tree_depth", "test", 9_000, 10_000)
     assert "tree_depth test: -1,000" in line
     assert SOURCES["probing"].notes in line
@@ -82,9 +80,7 @@ def test_the_table_explains_differences() -> None:
     line = markdown(many).splitlines()[-1]
     assert all(number in line for number in ("12,000", "11,000", " 12 ", " 1 "))
 
-
-def test_the_table_shows_the_first_six_differences() -> None:
-    counts = [RowCount("wordsim", f"set{n}", "test", n, 0) for n in range(1, 10)]
-    line = markdown(counts).splitlines()[-1]
-    assert all(part in line for part in ("set6 test: +6", " 3 more"))
+    nine = [RowCount("wordsim", f"set{n}", "test", n, 0) for n in range(1, 10)]
+    line = markdown(nine).splitlines()[-1]
+    assert "set6 test: +6" in line
     assert "set7 test" not in line

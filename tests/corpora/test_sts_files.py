@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -12,67 +9,53 @@ from paraphrastic_hf.corpora.readers.sts_files import (
     read_sts,
     read_sts17,
     read_sts_train,
-    read_stsb,
 )
 from paraphrastic_hf.errors import DataError
+from tests.corpora.made_files import put
 
 INPUTS = "a cat sleeps\tthe cat is asleep\na dog barks\tit rains\n"
 GOLD = "4.6\n0\n"
 
 
-def file_names(year: str, name: str) -> tuple[str, str]:
+def file_names(year, name):
     prefix = "STS2016" if year == "2016" else "STS"
     return f"{prefix}.input.{name}.txt", f"{prefix}.gs.{name}.txt"
 
 
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Path:
-    """All datasets of 2012-2017 and the benchmark, two pairs each."""
+def data_dir(tmp_path):
+    """All datasets of 2012-2017, two pairs each."""
+    files = {}
     for year, names in STS_DATASETS.items():
         # as packed: the 2012 files have a folder beside the training data
-        folder = tmp_path / f"sts{year[2:]}" / ("test-gold" if year == "2012" else "")
-        folder.mkdir(parents=True)
+        folder = f"sts{year[2:]}/{'test-gold/' if year == '2012' else ''}"
         for name in names:
             inputs, gold = file_names(year, name)
-            (folder / inputs).write_text(INPUTS, encoding="utf-8")
-            (folder / gold).write_text(GOLD, encoding="utf-8")
-    (tmp_path / "sts17").mkdir()
+            files |= {folder + inputs: INPUTS, folder + gold: GOLD}
     for stem in STS17_TRACKS.values():
-        (tmp_path / "sts17" / f"STS.input.{stem}.txt").write_text(INPUTS, encoding="utf-8")
-        (tmp_path / "sts17" / f"STS.gs.{stem}.txt").write_text(GOLD, encoding="utf-8")
-    (tmp_path / "stsbenchmark").mkdir()
-    rows = 'main-news\tMSRpar\t2012\t7\t2.500\t"A" cat.\tThe cat.\n'
-    rows += "main\ti\t2014\t8\t5\ta\tb\tlicence\n"
-    for split in ("dev", "test"):
-        (tmp_path / "stsbenchmark" / f"sts-{split}.csv").write_text(rows, encoding="utf-8")
-    return tmp_path
+        files |= {f"sts17/STS.input.{stem}.txt": INPUTS, f"sts17/STS.gs.{stem}.txt": GOLD}
+    return put(tmp_path, files)
 
 
-def write(data_dir: Path, inputs: str | bytes, gold: str | bytes) -> None:
+def write(data_dir, inputs, gold):
     """Write the two files of STS 2015 belief."""
-    for name, content in zip(file_names("2015", "belief"), (inputs, gold), strict=True):
-        data = content.encode("utf-8") if isinstance(content, str) else content
-        (data_dir / "sts15" / name).write_bytes(data)
+    files = zip(file_names("2015", "belief"), (inputs, gold), strict=True)
+    put(data_dir / "sts15", dict(files))
 
 
-def belief(data_dir: Path) -> ScoredPairs:
+def belief(data_dir):
     return next(pairs for pairs in read_sts(data_dir) if pairs.name == "belief")
 
 
-def test_there_are_25_datasets_in_five_years(data_dir: Path) -> None:
+def test_there_are_25_datasets_in_five_years(data_dir):
     found = read_sts(data_dir)
     assert [len([p for p in found if p.group == year]) for year in STS_DATASETS] == [5, 4, 6, 5, 5]
-    assert found[0] == ScoredPairs(
-        "MSRpar",
-        "2012",
-        ["a cat sleeps", "a dog barks"],
-        ["the cat is asleep", "it rains"],
-        [4.6, 0.0],
-    )
+    sides = ["a cat sleeps", "a dog barks"], ["the cat is asleep", "it rains"]
+    assert found[0] == ScoredPairs("MSRpar", "2012", *sides, [4.6, 0.0])
 
 
 @pytest.mark.parametrize("year", STS_DATASETS)
-def test_only_smt_of_2013_may_be_missing(year: str, data_dir: Path) -> None:
+def test_only_smt_of_2013_may_be_missing(year, data_dir):
     for name in file_names("2013", "SMT"):
         (data_dir / "sts13" / name).unlink()
     found = [pairs.name for pairs in read_sts(data_dir)]
@@ -83,19 +66,17 @@ def test_only_smt_of_2013_may_be_missing(year: str, data_dir: Path) -> None:
         read_sts(data_dir)
 
 
-def test_untokenized_originals_are_preferred(data_dir: Path) -> None:
+def test_untokenized_originals_are_preferred(data_dir):
+    inputs, gold = file_names("2015", "belief")
+    for name in (inputs, gold):
+        (data_dir / "sts15" / name).unlink()
     for folder, first in [("original", "untokenised"), ("a-tokenised", "tokenised")]:
-        (data_dir / "sts15" / folder).mkdir()
-        for name, content in zip(
-            file_names("2015", "belief"), (f"{first}\tb\n", "1\n"), strict=True
-        ):
-            (data_dir / "sts15" / name).unlink(missing_ok=True)
-            (data_dir / "sts15" / folder / name).write_text(content, encoding="utf-8")
+        put(data_dir / "sts15" / folder, {inputs: f"{first}\tb\n", gold: "1\n"})
     assert belief(data_dir).first == ["untokenised"]
 
 
 @pytest.mark.parametrize("gold", ["\n3\n\n1\n\n", "\r\n3\r\n \r\n1\r\n\r\n"], ids=["empty", "CRLF"])
-def test_unscored_pairs_are_skipped(gold: str, data_dir: Path) -> None:
+def test_unscored_pairs_are_skipped(gold, data_dir):
     write(data_dir, "a\tb\nc\td\ne\tf\ng\th\ni\tj\n", gold)
     pairs = belief(data_dir)
     assert (pairs.first, pairs.second, pairs.scores) == (["c", "g"], ["d", "h"], [3.0, 1.0])
@@ -107,9 +88,7 @@ def test_unscored_pairs_are_skipped(gold: str, data_dir: Path) -> None:
     ids=["CRLF", "BOM", "no last line end", "more columns"],
 )
 @pytest.mark.parametrize("mark", ["", "\u2028", "\u0085", "\x0b", "\x1c"])
-def test_harmless_irregularities_do_not_change_the_pairs(
-    inputs: str, mark: str, data_dir: Path
-) -> None:
+def test_harmless_irregularities_do_not_change_the_pairs(inputs, mark, data_dir):
     write(data_dir, inputs.replace("a", f"a{mark}a"), "1\n2\n")
     assert (belief(data_dir).first, belief(data_dir).second) == ([f"a{mark}a", "c"], ["b", "d"])
 
@@ -117,18 +96,18 @@ def test_harmless_irregularities_do_not_change_the_pairs(
 @pytest.mark.parametrize(
     "gold", ["1\n", "1\n2\n3\n", "1\n2\n\n"], ids=["fewer", "more", "one empty line more"]
 )
-def test_files_of_different_length_are_refused(gold: str, data_dir: Path) -> None:
+def test_files_of_different_length_are_refused(gold, data_dir):
     write(data_dir, "a\tb\nc\td\n", gold)
     with pytest.raises(DataError, match=r"input\.belief\.txt .*gs\.belief\.txt"):
         read_sts(data_dir)
     for track in ("a\tb\n", "a\tb\nc\td\ne\tf\n"):  # two scores
-        (data_dir / "sts17" / "STS.input.track5.en-en.txt").write_text(track, encoding="utf-8")
+        put(data_dir, {"sts17/STS.input.track5.en-en.txt": track})
         with pytest.raises(DataError):
             read_sts17(data_dir, ["en-en"])
 
 
 @pytest.mark.parametrize("score", ["high", "nan", "inf", "5.1", "-0.1", "2,5"])
-def test_a_score_outside_0_to_5_is_refused(score: str, data_dir: Path) -> None:
+def test_a_score_outside_0_to_5_is_refused(score, data_dir):
     write(data_dir, "a\tb\nc\td\n", f"1\n{score}\n")
     with pytest.raises(DataError, match=rf"STS\.gs\.belief\.txt:2 .*'{score}'"):
         read_sts(data_dir)
@@ -139,27 +118,24 @@ def test_a_score_outside_0_to_5_is_refused(score: str, data_dir: Path) -> None:
     [(b"no tab\n", "1\n2\n"), (b"no tab\n", "\n2\n"), (b"caf\xe9\tb\n", "1\n2\n")],
     ids=["all scored", "after an unscored pair", "latin-1"],
 )
-def test_a_line_without_two_texts_is_refused(bad: bytes, gold: str, data_dir: Path) -> None:
+def test_a_line_without_two_texts_is_refused(bad, gold, data_dir):
     write(data_dir, b"a\tb\n" + bad, gold)
     with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:2 "):
         read_sts(data_dir)
 
 
-def test_track_6_has_more_inputs_than_scores(data_dir: Path) -> None:
-    path = data_dir / "sts17" / "STS.input.track6.tr-en.txt"
-    path.write_text("a\tb\nc\td\ne\tf\ng\th\n", encoding="utf-8")
+def test_track_6_has_more_inputs_than_scores(data_dir):
+    put(data_dir, {"sts17/STS.input.track6.tr-en.txt": "a\tb\nc\td\ne\tf\ng\th\n"})
     pairs, english = read_sts17(data_dir, ["tr-en", "en-en"])
     assert (pairs.first, pairs.second, pairs.scores) == (["a", "c"], ["b", "d"], [4.6, 0.0])
     assert english.name == "en-en"
     assert [pairs.name for pairs in read_sts17(data_dir)] == list(STS17_TRACKS)
 
 
-def test_the_training_sets_of_2012_are_read_by_name(data_dir: Path) -> None:
-    folder = data_dir / "sts12" / "train"
-    folder.mkdir()
+def test_the_training_sets_of_2012_are_read_by_name(data_dir):
     for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
-        (folder / f"STS.input.{name}.txt").write_text(f"{name}\ttrain\n", encoding="utf-8")
-        (folder / f"STS.gs.{name}.txt").write_text("3\n", encoding="utf-8")
+        files = {f"STS.input.{name}.txt": f"{name}\ttrain\n", f"STS.gs.{name}.txt": "3\n"}
+        put(data_dir / "sts12" / "train", files)
     found = list(read_sts_train([data_dir / "sts12"]))
     assert [pairs.first for pairs in found] == [["MSRpar"], ["MSRvid"], ["SMTeuroparl"]]
     assert {pairs.group for pairs in found} == {"2012 train"}
@@ -167,8 +143,3 @@ def test_the_training_sets_of_2012_are_read_by_name(data_dir: Path) -> None:
     shutil.rmtree(data_dir / "sts12" / "test-gold")
     with pytest.raises(DataError):  # training files are not test files
         read_sts(data_dir)
-
-
-def test_the_benchmark_has_literal_quotes(data_dir: Path) -> None:
-    quoted = ScoredPairs("test", "STS-B", ['"A" cat.', "a"], ["The cat.", "b"], [2.5, 5.0])
-    assert read_stsb(data_dir, "test") == quoted

@@ -1,25 +1,18 @@
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from paraphrastic_hf import load_dataset
 from paraphrastic_hf.errors import DataError
-from tests.corpora.made_files import Row, put, rows
-
-Files = dict[str, "str | bytes"]
+from tests.corpora.made_files import put, rows
 
 
-def named(name: str, config: str | None, data_dir: Path, split: str) -> list[tuple[str, ...]]:
+def named(name, config, data_dir, split):
     streamed = load_dataset(name, config, split=split, data_dir=data_dir, streaming=True)
     label = streamed.features["label"]
     return [(*list(row.values())[:-1], label.int2str(row["label"])) for row in streamed]
 
-
-# Two files, a class each
 
 TWO_FILES = {
     "mr": ("rt-polarity.neg", "rt-polarity.pos", "negative", "positive"),
@@ -31,27 +24,18 @@ TWO_FILES = {
 
 @pytest.mark.parametrize("name", TWO_FILES)
 @pytest.mark.parametrize("top", ["", "senteval_transfer/{}/"], ids=["own folder", "SentEval's"])
-def test_each_class_has_a_file_and_empty_lines_count(name: str, top: str, tmp_path: Path) -> None:
-    first, second, *labels = TWO_FILES[name]
-    top = top.format(name.upper())
-    put(tmp_path, {f"{top}{first}": "dull .\n\nlong \n", f"{top}{second}": "a joy .\n"})
-    assert named(name, None, tmp_path, "train") == [
-        ("dull .", labels[0]),
-        ("", labels[0]),
-        ("long", labels[0]),
-        ("a joy .", labels[1]),
-    ]
-    for missing in (first, second):
-        path = tmp_path / f"{top}{missing}"
-        path.rename(tmp_path / "moved")
+def test_each_class_has_a_file_and_empty_lines_count(name, top, tmp_path):
+    *names, low, high = TWO_FILES[name]
+    first, second = (f"{top.format(name.upper())}{file}" for file in names)
+    files = {first: "dull .\n\nlong \n", second: "a joy .\n"}
+    expected = [("dull .", low), ("", low), ("long", low), ("a joy .", high)]
+    assert named(name, None, put(tmp_path / "both", files), "train") == expected
+    for only in (first, second):
         with pytest.raises(DataError):
-            rows(name, None, tmp_path)
-        (tmp_path / "moved").rename(path)
+            rows(name, None, put(tmp_path / f"only {only}", {only: files[only]}))
 
 
-# SST, TREC, MRPC, XNLI
-
-SST: Files = {
+SST = {
     **{f"stsa.binary.{part}": f"0 dull {part} .\n1 a joy .\n" for part in ("train", "dev", "test")},
     **{f"stsa.fine.{part}": f"0 awful {part}\n4 great\n2 so so\n" for part in ("train", "dev")},
     "stsa.fine.test": "3 fine\n1 meh\n",
@@ -60,29 +44,22 @@ SST: Files = {
 
 
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
-def test_sst_has_binary_and_fine_sentences_and_phrases(split: str, tmp_path: Path) -> None:
+def test_sst_has_binary_and_fine_sentences_and_phrases(split, tmp_path):
     part = "dev" if split == "validation" else split
     folder = put(tmp_path / "sst", SST)
-    assert named("sst", "binary", folder, split) == [
-        (f"dull {part} .", "negative"),
-        ("a joy .", "positive"),
-    ]
+    binary = [(f"dull {part} .", "negative"), ("a joy .", "positive")]
+    assert named("sst", "binary", folder, split) == binary
     assert named("sst", "phrases", folder, split)[0] == (f"dull {part}", "negative")
     fine = [label for _, label in named("sst", "fine", folder, split)]
     expected = ["positive", "negative"] if split == "test" else None
     assert fine == (expected or ["very negative", "very positive", "neutral"])
 
 
-def trec(tmp_path: Path, text: bytes) -> Path:
-    return put(tmp_path, {"train_5500.label": text, "TREC_10.label": "NUM:dist How far ?\n"})
-
-
-def test_trec_is_latin_1_with_coarse_and_fine_labels(tmp_path: Path) -> None:
-    folder = trec(tmp_path, b"DESC:def What is a caf\xe9 ?\nHUM:ind Who ?\n")
-    assert named("trec", "coarse", folder, "train") == [
-        ("What is a café ?", "DESC"),
-        ("Who ?", "HUM"),
-    ]
+def test_trec_is_latin_1_with_coarse_and_fine_labels(tmp_path):
+    text = b"DESC:def What is a caf\xe9 ?\nHUM:ind Who ?\n"
+    folder = put(tmp_path, {"train_5500.label": text, "TREC_10.label": "NUM:dist How far ?\n"})
+    coarse = [("What is a café ?", "DESC"), ("Who ?", "HUM")]
+    assert named("trec", "coarse", folder, "train") == coarse
     assert [row["label"] for row in rows("trec", "fine", folder)] == ["DESC:def", "HUM:ind"]
     assert named("trec", "coarse", folder, "test") == [("How far ?", "NUM")]
 
@@ -90,16 +67,11 @@ def test_trec_is_latin_1_with_coarse_and_fine_labels(tmp_path: Path) -> None:
 MRPC_HEAD = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
 
 
-def mrpc(tmp_path: Path, text: str) -> Path:
-    return put(tmp_path, {"msr_paraphrase_train.txt": text, "msr_paraphrase_test.txt": text})
-
-
-def test_mrpc_has_a_header_after_its_byte_order_mark_and_literal_quotes(tmp_path: Path) -> None:
-    folder = mrpc(tmp_path, MRPC_HEAD + '1\t11\t12\t"So , he said\tHe said "\r\n0\t3\t4\ta\tb\r\n')
-    assert named("mrpc", None, folder, "test") == [
-        ('"So , he said', 'He said "', "paraphrase"),
-        ("a", "b", "different"),
-    ]
+def test_mrpc_has_a_header_after_its_byte_order_mark_and_literal_quotes(tmp_path):
+    text = MRPC_HEAD + '1\t11\t12\t"So , he said\tHe said "\r\n0\t3\t4\ta\tb\r\n'
+    folder = put(tmp_path, {"msr_paraphrase_test.txt": text})
+    expected = [('"So , he said', 'He said "', "paraphrase"), ("a", "b", "different")]
+    assert named("mrpc", None, folder, "test") == expected
 
 
 XNLI_HEAD = (
@@ -109,7 +81,7 @@ XNLI_HEAD = (
 XNLI_ROWS = "fr\tneutral\t\t\t\t\tune\tdeux\t1\nen\tentailment\t\t\t\t\tone\ttwo\t1\n"
 
 
-def test_official_xnli_has_all_languages_in_one_file(tmp_path: Path) -> None:
+def test_official_xnli_has_all_languages_in_one_file(tmp_path):
     part = {f"xnli.{part}.tsv": XNLI_HEAD + XNLI_ROWS for part in ("dev", "test")}
     folder = put(tmp_path / "XNLI-1.0", part)
     assert named("xnli", "fr", folder, "test") == [("une", "deux", "neutral")]
@@ -118,13 +90,13 @@ def test_official_xnli_has_all_languages_in_one_file(tmp_path: Path) -> None:
         rows("xnli", "de", folder, "test")
 
 
-def test_xnli_of_xtreme_has_one_file_per_language_and_no_test_split(tmp_path: Path) -> None:
+def test_xnli_of_xtreme_has_one_file_per_language_and_no_test_split(tmp_path):
     folder = put(tmp_path, {"dev-fr.tsv": "une\tdeux\tcontradiction\n", "test-fr.tsv": "a\tb\n"})
     assert named("xnli", "fr", folder, "validation") == [("une", "deux", "contradiction")]
     assert list(load_dataset("xnli", "fr", data_dir=folder, streaming=True)) == ["validation"]
 
 
-WRONG: dict[str, tuple[str, str | None, str, int, str | bytes]] = {
+WRONG = {
     "mr latin-1": ("mr", None, "rt-polarity.neg", 2, b"dull\ncaf\xe9\n"),
     "sst binary": ("sst", "binary", "stsa.binary.train", 2, "0 a\n2 b\n"),
     "sst odd digit": ("sst", "binary", "stsa.binary.train", 1, "² dull\n"),
@@ -152,29 +124,24 @@ WRONG: dict[str, tuple[str, str | None, str, int, str | bytes]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_wrong_labels_and_rows_are_refused_with_their_line(what: str, tmp_path: Path) -> None:
+def test_wrong_labels_and_rows_are_refused_with_their_line(what, tmp_path):
     name, config, file, line, text = WRONG[what]
     split = {"xnli": "validation", "probing": "validation", "wmt_da": "test"}.get(name, "train")
     with pytest.raises(DataError, match=re.escape(f"{file}:{line} ")):
         rows(name, config, put(tmp_path / "here", {file: text, "rt-polarity.pos": "joy\n"}), split)
 
 
-# Probing
-
-
-def test_probing_files_of_senteval_have_three_splits(tmp_path: Path) -> None:
+def test_probing_files_of_senteval_have_three_splits(tmp_path):
     text = 'tr\tNN\tthe cat\nva\tNNS\tcats\ntr\tNN\t"a dog\nte\tNNS\tdogs\n'
     folder = put(tmp_path, {"obj_number.txt": text})
-    assert rows("probing", "obj_number", folder) == [
-        {"text": "the cat", "label": "NN"},
-        {"text": '"a dog', "label": "NN"},
-    ]
-    assert rows("probing", "obj_number", folder, "validation") == [{"text": "cats", "label": "NNS"}]
-    assert rows("probing", "obj_number", folder, "test") == [{"text": "dogs", "label": "NNS"}]
+    train = [{"text": "the cat", "label": "NN"}, {"text": '"a dog', "label": "NN"}]
+    assert rows("probing", "obj_number", folder) == train
+    for split, word in (("validation", "cats"), ("test", "dogs")):
+        assert rows("probing", "obj_number", folder, split) == [{"text": word, "label": "NNS"}]
 
 
-def test_x_probe_has_no_training_split(tmp_path: Path) -> None:
-    files: Files = {f"en/tree_depth/{part}.txt": f"cats {part}\t5\n" for part in ("va", "te")}
+def test_x_probe_has_no_training_split(tmp_path):
+    files = {f"en/tree_depth/{part}.txt": f"cats {part}\t5\n" for part in ("va", "te")}
     folder = put(tmp_path / "probing_xprobe", files)
     put(folder, {f"de/tree_depth/{part}.txt": "Katzen\t7\n" for part in ("va", "te")})
     found = load_dataset("probing", "tree_depth", data_dir=tmp_path, streaming=True)
@@ -182,27 +149,22 @@ def test_x_probe_has_no_training_split(tmp_path: Path) -> None:
     assert rows("probing", "tree_depth", folder, "test") == [{"text": "cats te", "label": "5"}]
 
 
-# Retrieval and translation scores
-
-
-def test_tatoeba_has_one_column_per_language(tmp_path: Path) -> None:
-    files: Files = {"tatoeba.fra-eng.fra": "un\ndeux\n", "tatoeba.fra-eng.eng": "one\ntwo\n"}
-    assert rows("tatoeba", "fra", put(tmp_path, files), "test") == [
-        {"fra": "un", "eng": "one"},
-        {"fra": "deux", "eng": "two"},
-    ]
+def test_tatoeba_has_one_column_per_language(tmp_path):
+    files = {"tatoeba.fra-eng.fra": "un\ndeux\n", "tatoeba.fra-eng.eng": "one\ntwo\n"}
+    expected = [{"fra": "un", "eng": "one"}, {"fra": "deux", "eng": "two"}]
+    assert rows("tatoeba", "fra", put(tmp_path, files), "test") == expected
     put(tmp_path, {"tatoeba.fra-eng.eng": "one\n"})
     with pytest.raises(DataError):
         rows("tatoeba", "fra", tmp_path, "test")
 
 
-def bucc(tmp_path: Path, gold: str = "zh-2\ten-1\n", part: str = "dev") -> Path:
+def bucc(tmp_path, gold="zh-2\ten-1\n", part="dev"):
     files = {"zh": "zh-1\t猫\nzh-2\t狗\n", "en": "en-1\ta dog\n", "gold": gold}
     return put(tmp_path, {f"zh-en.{part}.{end}": text for end, text in files.items()})
 
 
 @pytest.mark.parametrize("part", ["dev", "training", "sample"])
-def test_bucc_has_gold_pairs_and_two_sides(part: str, tmp_path: Path) -> None:
+def test_bucc_has_gold_pairs_and_two_sides(part, tmp_path):
     folder = bucc(tmp_path, part=part)
     found = {split: rows("bucc", "zh-en", folder, split) for split in ("gold", "source", "target")}
     assert found["gold"] == [{"zh": "狗", "en": "a dog", "id": "zh-2 en-1"}]
@@ -211,17 +173,17 @@ def test_bucc_has_gold_pairs_and_two_sides(part: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gold", ["zh-2\ten-9\n", "zh-9\ten-1\n", "en-1\tzh-2\n"])
-def test_unknown_ids_of_gold_pairs_are_refused(gold: str, tmp_path: Path) -> None:
+def test_unknown_ids_of_gold_pairs_are_refused(gold, tmp_path):
     folder = bucc(tmp_path, "zh-1\ten-1\n" + gold)
     with pytest.raises(DataError):
         rows("bucc", "zh-en", folder, "gold")
 
 
-def da(tmp_path: Path, files: Files) -> list[Row]:
+def da(tmp_path, files):
     return rows("wmt_da", "newstest2015.cs-en", put(tmp_path, files), "test")
 
 
-def segments(human: object) -> str:
+def segments(human):
     output = {"generated_sentence": "the boat ", "scores": {"human": human}}
     return json.dumps({"7": {"references_sentences": "a boat", "system": {"wmt15": output}}})
 
@@ -234,9 +196,7 @@ def segments(human: object) -> str:
         ("15_cs-en_formated.json.gz", segments("-0.5")),
     ],
 )
-def test_scored_translations_are_read_from_tsv_and_json(
-    name: str, text: str, tmp_path: Path
-) -> None:
+def test_scored_translations_are_read_from_tsv_and_json(name, text, tmp_path):
     expected = [{"sentence1": "a boat", "sentence2": "the boat", "score": -0.5}]
     assert da(tmp_path, {name: text}) == expected
 
@@ -248,6 +208,6 @@ def test_scored_translations_are_read_from_tsv_and_json(
         *(segments("good"), segments(None), segments(float("nan"))),
     ],
 )
-def test_json_without_segments_is_refused(text: str, tmp_path: Path) -> None:
+def test_json_without_segments_is_refused(text, tmp_path):
     with pytest.raises(DataError):
         da(tmp_path, {"15_cs-en_formated.json": text})

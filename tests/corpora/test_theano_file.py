@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import contextlib
 import copyreg
 import functools
@@ -8,23 +6,22 @@ import pickle
 import struct
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from paraphrastic_hf.conversion.theano_file import NAMES, TheanoFile, read_theano
+from paraphrastic_hf.conversion.theano_file import NAMES, read_theano
 from paraphrastic_hf.errors import DataError
 
 
-def read(folder: Path, content: bytes) -> TheanoFile:
+def read(folder, content):
     path = folder / "model.pickle"
     path.write_bytes(content)
     return read_theano(path)
 
 
 @pytest.mark.parametrize("protocol", range(6))
-def test_arrays_and_vocabularies_are_read(protocol: int, tmp_path: Path) -> None:
+def test_arrays_and_vocabularies_are_read(protocol, tmp_path):
     table = np.random.default_rng(0).normal(size=(4, 6))
     arrays = [
         table.astype(kind)[cut]
@@ -39,7 +36,7 @@ def test_arrays_and_vocabularies_are_read(protocol: int, tmp_path: Path) -> None
         np.testing.assert_array_equal(ours, given.astype(np.float32))
 
 
-def test_byte_strings_of_python_2_are_read(tmp_path: Path) -> None:
+def test_byte_strings_of_python_2_are_read(tmp_path):
     # Python 2's cPickle of [numpy.array([1.5], 'f4'), {'UUUNKKK': 0, u'\xe9': 1}]
     data = struct.pack("<f", 1.5)
     array = b"cnumpy.core.multiarray\n_reconstruct\nq\x02cnumpy\nndarray\nq\x03K\x00\x85U\x01b\x87R"
@@ -54,23 +51,23 @@ def test_byte_strings_of_python_2_are_read(tmp_path: Path) -> None:
 class Calls:
     """Pickles as a call of a function."""
 
-    def __init__(self, function: Any, *arguments: Any) -> None:
+    def __init__(self, function, *arguments):
         self.call = function, arguments
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return self.call
 
 
 RUN = "ran"  # file that a successful attack writes
 SYSTEM = Calls(os.system, f"touch {RUN}")
-ATTACKS: dict[str, Any] = {
+ATTACKS = {
     "os.system": SYSTEM,
     "eval": Calls(eval, f"open({RUN!r}, 'w')"),
     "exec": Calls(exec, f"open({RUN!r}, 'w')"),
     "open": Calls(open, RUN, "w"),
     "import": Calls(__import__, "os"),
     "getattr": Calls(getattr, [], "__class__"),
-    "copyreg": Calls(copyreg._reconstructor, os._wrap_close, object, None),  # type: ignore[attr-defined]
+    "copyreg": Calls(copyreg._reconstructor, os._wrap_close, object, None),
     "a pickle inside": Calls(pickle.loads, pickle.dumps(SYSTEM)),
     "an array of objects": np.array([SYSTEM], dtype=object),
     "a structured array": np.zeros(2, dtype=[("a", "f4"), ("b", "O")]),
@@ -82,9 +79,7 @@ ATTACKS: dict[str, Any] = {
 
 @pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("name", ATTACKS)
-def test_calls_are_refused_and_not_run(
-    name: str, protocol: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_are_refused_and_not_run(name, protocol, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError) as refused:
         read(tmp_path, pickle.dumps([np.zeros(2), ATTACKS[name]], protocol))
@@ -122,9 +117,7 @@ TRICKS = {
 
 
 @pytest.mark.parametrize("name", TRICKS)
-def test_crafted_and_damaged_pickles_are_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_crafted_and_damaged_pickles_are_refused(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = {key: dict(vars(made)) for key, made in NAMES.items()}
     with pytest.raises(DataError):
@@ -133,7 +126,7 @@ def test_crafted_and_damaged_pickles_are_refused(
     assert {key: dict(vars(made)) for key, made in NAMES.items()} == before
 
 
-def test_every_prefix_and_flipped_byte_is_read_or_refused(tmp_path: Path) -> None:
+def test_every_prefix_and_flipped_byte_is_read_or_refused(tmp_path):
     whole = pickle.dumps([np.ones((3, 2), np.float32), {"a": 0, "b": 1, "UUUNKKK": 2}], 2)
     for place in range(len(whole)):
         flipped = whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :]

@@ -1,7 +1,5 @@
 """Paraphrasers trained for a few steps, whose output means nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,9 +25,7 @@ KINDS = {
     "by-template": ["--model.template", "template"],
     "untemplated": ["--model.template", "none"],
     "paraphraser": ["--model.kind", "paraphraser", "--model.template", "none"],
-    "ssru": [
-        *("--model.kind", "ssru", "--model.template", "template", "--model.heads", "2"),
-    ],
+    "ssru": [*("--model.kind", "ssru", "--model.template", "template", "--model.heads", "2")],
     "marian": ["--model.kind", "marian", *STOCK],
     "bart": ["--model.kind", "bart", "--model.template", "template", *STOCK],
 }

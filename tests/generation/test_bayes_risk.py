@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -17,7 +15,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-def drawn_lists(count: int, size: int) -> list[list[str]]:
+def drawn_lists(count, size):
     """Lists of similar sentences, with duplicates."""
     draw = random.Random(3)
     lists = []
@@ -32,7 +30,7 @@ def drawn_lists(count: int, size: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("metric", ["simile", "sim", "bleu", "chrf"])
-def test_the_exact_rule_is_the_mean_utility(metric: str) -> None:
+def test_the_exact_rule_is_the_mean_utility(metric):
     """By oracle: one cost of every pair, with duplicates."""
     lists, cost = drawn_lists(4, 6), make_cost(metric)
     weights = [np.arange(1.0, 8.0)] * 4
@@ -48,7 +46,7 @@ def test_the_exact_rule_is_the_mean_utility(metric: str) -> None:
 
 
 @pytest.mark.parametrize(("metric", "fewest"), [("sim", 20), ("simile", 14)])
-def test_aggregation_is_exact_for_sim_and_close_for_simile(metric: str, fewest: int) -> None:
+def test_aggregation_is_exact_for_sim_and_close_for_simile(metric, fewest):
     lists, utility = drawn_lists(20, 10), make_utility(metric)
     weights = [np.arange(11.0) + (metric != "sim")] * 20
     exact, mean = (
@@ -63,22 +61,21 @@ def test_aggregation_is_exact_for_sim_and_close_for_simile(metric: str, fewest: 
             np.testing.assert_allclose(one.utilities, other.utilities, atol=1e-6)
 
 
-def test_aggregation_makes_no_matrix() -> None:
+def test_aggregation_makes_no_matrix():
     utility = SemanticUtility(SimileScorer(similarity="sentences", penalty="none"))
-    utility.matrices = None  # type: ignore[assignment,method-assign]
+    utility.matrices = None
     texts = [f"the cat sleeps {n} times" for n in range(300)]
     assert minimum_bayes_risk([texts], utility, aggregate=True)[0].text in texts
 
 
-def test_the_first_of_equal_candidates_wins() -> None:
+def test_the_first_of_equal_candidates_wins():
     for aggregate in (False, True):
-        same = minimum_bayes_risk(
-            [["a cat", "a cat"], ["", ""], ["a dog"]], make_utility("simile"), aggregate=aggregate
-        )
+        lists = [["a cat", "a cat"], ["", ""], ["a dog"]]
+        same = minimum_bayes_risk(lists, make_utility("simile"), aggregate=aggregate)
         assert [decision.index for decision in same] == [0, 0, 0]
 
 
-def test_likely_candidates_weigh_more() -> None:
+def test_likely_candidates_weigh_more():
     weights = likelihood_weights([GeneratedText("a", np.log(0.6)), GeneratedText("b", np.log(0.2))])
     np.testing.assert_allclose(weights, [0.75, 0.25])
     lists, utility = [["the dog runs", "a cat sleeps here"]], make_utility("chrf")

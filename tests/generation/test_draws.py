@@ -1,9 +1,5 @@
-from __future__ import annotations
-
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import pytest
 import torch
@@ -20,47 +16,33 @@ from tests.generation import scpn, test_gauges
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
-Drawn = Callable[[int], Any]
+SAMPLES = partial(GenerationOptions, sample=True, outputs=4, max_tokens=8)
 
 
-def translating(folder: Path) -> Drawn:
+def translating(folder):
     save_marian(folder)
     translator = Translator.from_pretrained(folder)
-    how: dict[str, Any] = {"sample": True, "outputs": 4, "max_tokens": 8, "top_p": 0.9}
+    how = {"sample": True, "outputs": 4, "max_tokens": 8, "top_p": 0.9}
     return lambda seed: translator.translate(SENTENCES[:3], seed=seed, temperature=1.5, **how)
 
 
-def from_variables(folder: Path) -> Drawn:
+def from_variables(folder):
     tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=60), "end")
     torch.manual_seed(0)
     end = tokenizer.special.end[0]
     sizes = {"vocab_size": tokenizer.vocab_size, "hidden_size": 8, "state_size": 8}
-    model = BGTModel(
-        BGTConfig(
-            **sizes, num_attention_heads=2, encoder_layers=1, intermediate_size=8,
-            eos_token_id=end, decoder_start_token_id=end,
-        )
-    ).eval()  # fmt: skip
-    generator = LatentGenerator(model, tokenizer)
-
-    def drawn(seed: int) -> Any:
-        how = GenerationOptions(sample=True, outputs=4, max_tokens=8, seed=seed)
-        return generator.translate(SENTENCES[:3], to=model.config.languages[0], writing=how)
-
-    return drawn
+    sizes |= {"num_attention_heads": 2, "encoder_layers": 1, "intermediate_size": 8}
+    model = BGTModel(BGTConfig(**sizes, eos_token_id=end, decoder_start_token_id=end)).eval()
+    generator, to = LatentGenerator(model, tokenizer), model.config.languages[0]
+    return lambda seed: generator.translate(SENTENCES[:3], to=to, writing=SAMPLES(seed=seed))
 
 
-def with_templates(folder: Path) -> Drawn:
+def with_templates(folder):
     writer = TemplatedWriter.from_pretrained(scpn.make("untemplated", folder))
-
-    def drawn(seed: int) -> Any:
-        how = GenerationOptions(sample=True, outputs=4, max_tokens=8, seed=seed)
-        return writer.write(SENTENCES[:3], [[""]] * 3, how)
-
-    return drawn
+    return lambda seed: writer.write(SENTENCES[:3], [[""]] * 3, SAMPLES(seed=seed))
 
 
-def gauging(folder: Path) -> Drawn:
+def gauging(folder):
     model = test_gauges.deaf(1.0)
     given = model, test_gauges.SENTENCES, test_gauges.pairs(model), 100
     return lambda seed: (
@@ -73,7 +55,7 @@ def gauging(folder: Path) -> Drawn:
     "made",
     [translating, from_variables, pytest.param(with_templates, marks=pytest.mark.slow), gauging],
 )
-def test_samples_depend_only_on_the_seed(made: Callable[[Path], Drawn], tmp_path: Path) -> None:
+def test_samples_depend_only_on_the_seed(made, tmp_path):
     drawn = made(tmp_path)
     seeds = [1, 2, 3, 1] * 6
     expected = {seed: drawn(seed) for seed in set(seeds)}
@@ -85,11 +67,11 @@ def test_samples_depend_only_on_the_seed(made: Callable[[Path], Drawn], tmp_path
     assert [repr(each) for each in found] == [repr(expected[seed]) for seed in seeds]
 
 
-def test_samples_equal_those_of_transformers(tmp_path: Path) -> None:
+def test_samples_equal_those_of_transformers(tmp_path):
     """By oracle: `generate(do_sample=True)` from a global state of the same seed."""
     save_marian(tmp_path)
     translator = Translator.from_pretrained(tmp_path)
-    how: dict[str, Any] = {"top_p": 0.8, "temperature": 1.3}
+    how = {"top_p": 0.8, "temperature": 1.3}
     (found,) = translator.translate(
         SENTENCES[:1], sample=True, outputs=5, max_tokens=9, seed=4, **how
     )

@@ -1,6 +1,4 @@
-from __future__ import annotations
-
-from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ SENTENCES = Ragged.from_lists([[3, 4, END], [5, END], [6, 7, 8, END], [9, 10, EN
 SIDES = np.array([[0, 1], [2, 3]])
 
 
-def deaf(scale: float, **settings: Any) -> BGTModel:
+def deaf(scale, **settings):
     """A model whose decoders ignore their variables, so that p(x | z) = p(x)."""
     torch.manual_seed(0)
     sizes = {"vocab_size": 12, "hidden_size": 2, "state_size": 8, "num_attention_heads": 2}
@@ -37,12 +35,12 @@ def deaf(scale: float, **settings: Any) -> BGTModel:
     return model
 
 
-def pairs(model: BGTModel) -> dict[tuple[str, str], np.ndarray]:
+def pairs(model):
     first, second = model.config.languages
     return {(first, second): SIDES}
 
 
-def exact(model: BGTModel) -> float:
+def exact(model):
     """Return -ln p(x) of both sides, in nats per pair."""
     found = measure(model, SENTENCES, pairs(model), 100)
     tokens = [5 + 2, 2 + 3]  # of each side: 3 and 4, 2 and 3
@@ -51,9 +49,7 @@ def exact(model: BGTModel) -> float:
 
 
 @pytest.mark.parametrize(("scale", "draws", "off"), [(0.0, 2, 2e-3), (0.3, 600, 0.1)])
-def test_importance_weighting_estimates_the_likelihood(
-    scale: float, draws: int, off: float
-) -> None:
+def test_importance_weighting_estimates_the_likelihood(scale, draws, off):
     """E_q[p(z) / q(z)] = 1: the estimate approaches the likelihood, here within 3 standard errors.
     If the posterior is the prior, all weights are 1."""
     model = deaf(scale)
@@ -62,43 +58,26 @@ def test_importance_weighting_estimates_the_likelihood(
     assert found == pytest.approx(exact(model), abs=off)
 
 
-def test_each_side_is_encoded_once_per_variable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_side_is_encoded_once_per_variable(monkeypatch):
     """Only French is written: from French, and from English."""
-    read: list[tuple[str, int]] = []
-
-    def watched(model: BGTModel) -> BGTModel:
-        posterior = model.posterior
-
-        def seen(variable: str, ids: torch.Tensor, lengths: torch.Tensor) -> Any:
-            read.append((variable, len(ids)))
-            return posterior(variable, ids, lengths)
-
-        monkeypatch.setattr(model, "posterior", seen)
-        return model
-
-    model = watched(deaf(1.0, reconstructs=["fr"], translates=["fr"]))
-    importance_weighted_nll(model, SENTENCES, pairs(model), 100, draws=2)
-    assert [tokens for _, tokens in read] == [2 + 3] * 2  # French, for the meaning and for French
-    read.clear()
-    model = watched(deaf(1.0))
-    measure(model, SENTENCES, pairs(model), 100)
-    assert sorted(name for name, _ in read) == sorted(model.variables())  # pairs are one batch
+    models = deaf(1.0, reconstructs=["fr"], translates=["fr"]), deaf(1.0)
+    seen = [Mock(side_effect=model.posterior) for model in models]
+    for model, posterior in zip(models, seen, strict=True):
+        monkeypatch.setattr(model, "posterior", posterior)
+    importance_weighted_nll(models[0], SENTENCES, pairs(models[0]), 100, draws=2)
+    # French, for the meaning and for French
+    assert [len(each.args[1]) for each in seen[0].call_args_list] == [2 + 3] * 2
+    measure(models[1], SENTENCES, pairs(models[1]), 100)  # pairs are one batch
+    names = [each.args[0] for each in seen[1].call_args_list]
+    assert sorted(names) == sorted(models[1].variables())
 
 
-def test_an_autoencoder_is_measured_on_its_language() -> None:
+def test_an_autoencoder_is_measured_on_its_language():
     settings = {"languages": ["ar", "en"], "reconstructs": ["en"], "translates": []}
     model = deaf(1.0, **settings, has_language_variables=False)
-    means = [
-        model.posterior("semantic", torch.tensor(text), torch.tensor([len(text)])).mean
-        for text in ([5, END], [9, 10, END])
-    ]
+    english = torch.tensor([5, END, 9, 10, END]), torch.tensor([2, 3])
+    posterior = model.posterior("semantic", *english)
     found = measure(model, SENTENCES, pairs(model), 100)
-    expected = (torch.cat(means).var(0, unbiased=False) > 0.01).sum().item()
-    kls = [
-        model.posterior("semantic", torch.tensor(text), torch.tensor([len(text)])).kl()
-        for text in ([5, END], [9, 10, END])
-    ]
+    expected = (posterior.mean.var(0, unbiased=False) > 0.01).sum().item()
     assert found.active_units == {"semantic": expected}
-    assert found.kl["semantic"] == pytest.approx(torch.cat(kls).mean().item(), rel=1e-4)
+    assert found.kl["semantic"] == pytest.approx(posterior.kl().mean().item(), rel=1e-4)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from paraphrastic_hf.generation.tasks import tasks_of
@@ -8,7 +6,7 @@ from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 
 
 @pytest.mark.parametrize("reconstructs", [["en", "fr"], ["fr"], []])
-def test_tasks_follow_from_the_configuration(reconstructs: list[str]) -> None:
+def test_tasks_follow_from_the_configuration(reconstructs):
     sizes = {"vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
     bgt = BGTConfig(**sizes, reconstructs=reconstructs, has_language_variables=False)
     mgt = MGTConfig(

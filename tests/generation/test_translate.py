@@ -1,9 +1,5 @@
-from __future__ import annotations
-
 import math
 import shutil
-from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -21,18 +17,18 @@ from tests.texts import SENTENCES
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("marian")
     save_marian(folder)
     return folder
 
 
 @pytest.fixture
-def translator(folder: Path) -> Translator:
+def translator(folder):
     return Translator.from_pretrained(folder)
 
 
-def test_the_batch_size_does_not_matter(translator: Translator, folder: Path) -> None:
+def test_the_batch_size_does_not_matter(translator, folder):
     lines = [SENTENCES[0], "", SENTENCES[1], "  ", *SENTENCES[2:9]]
     together = translator.translate(lines, beams=3, outputs=2)
     alone = Translator.from_pretrained(folder, batch_size=1).translate(lines, beams=3, outputs=2)
@@ -45,8 +41,7 @@ def test_the_batch_size_does_not_matter(translator: Translator, folder: Path) ->
             assert all(math.isnan(each.nats) and not each.ids for each in many)
 
 
-def test_a_forced_end_does_not_depend_on_the_batch(folder: Path) -> None:
-
+def test_a_forced_end_does_not_depend_on_the_batch(folder):
     found = []
     for size in (1, 8):
         translator = Translator.from_pretrained(folder, max_ratio=0.1, batch_size=size)
@@ -58,27 +53,21 @@ def test_a_forced_end_does_not_depend_on_the_batch(folder: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_nats_equal_the_scores_of_beams(translator: Translator) -> None:
+def test_nats_equal_the_scores_of_beams(translator):
     (found,) = translator.translate(SENTENCES[:1], beams=4, outputs=4, max_tokens=12)
     inputs = translator.tokenizer(SENTENCES[:1], return_tensors="pt")
+    how = {"return_dict_in_generate": True, "output_scores": True, "max_length": None}
     stock = translator.model.generate(
-        **inputs,
-        num_beams=4,
-        num_return_sequences=4,
-        max_new_tokens=12,
-        max_length=None,
-        return_dict_in_generate=True,
-        output_scores=True,
+        **inputs, **how, num_beams=4, num_return_sequences=4, max_new_tokens=12
     )
-    assert [list(each.ids) for each in found] == [
-        [number for number in row[1:] if number] for row in stock.sequences.tolist()
-    ]
+    ids = [[number for number in row[1:] if number] for row in stock.sequences.tolist()]
+    assert [list(each.ids) for each in found] == ids
     nats = [each.nats for each in found]
     assert nats == pytest.approx(stock.sequences_scores.tolist(), abs=1e-4)
     assert nats == sorted(nats, reverse=True)
 
 
-def test_score_is_minus_the_loss(translator: Translator) -> None:
+def test_score_is_minus_the_loss(translator):
     lines = ["a cat", "", "the dog sleeps"]
     found = translator.score(lines, ["the red car", "x", ""])
     assert np.isnan(found[1:]).all()
@@ -89,7 +78,7 @@ def test_score_is_minus_the_loss(translator: Translator) -> None:
 
 
 @pytest.mark.parametrize("sample", [False, True])
-def test_max_ratio_limits_the_length(folder: Path, sample: bool) -> None:
+def test_max_ratio_limits_the_length(folder, sample):
     translator = Translator.from_pretrained(folder, max_ratio=0.5)
     lines = ["a", " ".join(SENTENCES[:2])]
     ids = translator.encode(lines)
@@ -100,9 +89,7 @@ def test_max_ratio_limits_the_length(folder: Path, sample: bool) -> None:
     assert len(translator.translate(lines, max_tokens=3)[1][0].ids) == 3
 
 
-def test_long_lines_are_cut_at_the_positions(
-    translator: Translator, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_long_lines_are_cut_at_the_positions(translator, caplog):
     (ids,) = translator.encode(["a cat sleeps " * 1000])
     assert "64" in caplog.text
     assert len(ids) == 64
@@ -115,15 +102,12 @@ def test_long_lines_are_cut_at_the_positions(
     assert not caplog.messages
 
 
-def test_out_of_memory_halves_the_batch(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_out_of_memory_halves_the_batch(translator, monkeypatch, caplog):
     wanted = translator.translate(SENTENCES[:8], beams=2)
     generate = translator.model.generate
-
     sizes = []
 
-    def small(encoder_outputs: Any, **options: Any) -> Any:
+    def small(encoder_outputs, **options):
         sizes.append(len(encoder_outputs.last_hidden_state))
         if len(encoder_outputs.last_hidden_state) > 3:
             raise torch.OutOfMemoryError("too many")
@@ -140,9 +124,7 @@ def test_out_of_memory_halves_the_batch(
         translator.translate(["a cat"])
 
 
-def test_training_mode_surrogates_and_padding_do_not_matter(
-    translator: Translator,
-) -> None:
+def test_training_mode_surrogates_and_padding_do_not_matter(translator):
     wanted = translator.translate(["a cat"], beams=2)
     translator.model.train()
     assert translator.translate(["a cat"], beams=2) == wanted
@@ -156,9 +138,7 @@ def test_training_mode_surrogates_and_padding_do_not_matter(
     assert len({len(each[0].ids) for each in found}) > 1  # so that some are padded
 
 
-def test_the_identity_depends_on_the_generation_config(
-    translator: Translator, tmp_path: Path
-) -> None:
+def test_the_identity_depends_on_the_generation_config(translator, tmp_path):
     translator.save_pretrained(tmp_path)
     again = Translator.from_pretrained(tmp_path)
     assert again.translate(["a cat"], beams=2) == translator.translate(["a cat"], beams=2)
@@ -167,7 +147,7 @@ def test_the_identity_depends_on_the_generation_config(
     assert identity(again) != identity(translator)
 
 
-def test_wrong_models_and_options_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_wrong_models_and_options_are_refused(folder, tmp_path):
     with pytest.raises(TypeError):
         Translator.from_pretrained(folder).translate("a cat")
     for option in ("batch_size", "max_ratio"):
@@ -182,7 +162,7 @@ def test_wrong_models_and_options_are_refused(folder: Path, tmp_path: Path) -> N
         Translator.from_pretrained(tmp_path / "runs" / "none")
 
 
-def test_missing_weights_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_missing_weights_are_refused(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "model")
     weights = load_file(tmp_path / "model" / "model.safetensors")
     del weights["model.decoder.layers.0.fc1.weight"]
@@ -191,68 +171,57 @@ def test_missing_weights_are_refused(folder: Path, tmp_path: Path) -> None:
         Translator.from_pretrained(tmp_path / "model")
 
 
-class Codes:
-    """A tokenizer with language codes, such as NLLB or M2M100."""
-
-    src_lang = tgt_lang = "en_XX"
-    unk_token_id = 1
-
-    def convert_tokens_to_ids(self, token: str) -> int:
-        return {"en_XX": 5, "de_DE": 6, "__fr__": 7}.get(token, 1)
-
-
 class Marks:
     """A tokenizer with language marks, such as a multilingual Marian."""
 
-    unk_token_id = 1
+    vocabulary, unk_token_id = {">>de<<": 8, ">>fr<<": 9, ">>": 10, "a": 11}, 1
 
-    def convert_tokens_to_ids(self, token: str) -> int:
-        return {">>de<<": 8, ">>fr<<": 9}.get(token, 1)
+    def convert_tokens_to_ids(self, token):
+        return self.vocabulary.get(token, 1)
 
-    def get_vocab(self) -> dict[str, int]:
-        return {">>de<<": 8, ">>fr<<": 9, ">>": 10, "a": 11}
+    def get_vocab(self):
+        return self.vocabulary
 
 
-def test_languages_are_set_by_codes_or_marks() -> None:
+class Codes(Marks):
+    """A tokenizer with language codes, such as NLLB or M2M100."""
+
+    vocabulary = {"en_XX": 5, "de_DE": 6, "__fr__": 7}
+    src_lang = tgt_lang = "en_XX"
+
+
+def test_languages_are_set_by_codes_or_marks():
     codes = Codes()
     assert Languages.of(codes, "en_XX", "de_DE") == Languages((), 6)
     assert codes.tgt_lang == "de_DE"
     assert Languages.of(Codes(), None, "fr") == Languages((), 7)
     assert Languages.of(Marks(), None, "fr") == Languages((9,), None)
-    for tokenizer, read, written in (
-        (Codes(), "xx", None),
-        (Marks(), None, "es"),
-        (Marks(), "en", "fr"),
-    ):
+    wrong = (Codes(), "xx", None), (Marks(), None, "es"), (Marks(), "en", "fr")
+    for tokenizer, read, written in wrong:
         with pytest.raises(ValueError):  # noqa: PT011
             Languages.of(tokenizer, read, written)
-    assert told_language(Codes(), "fr", "de") == "fr"
-    assert told_language(Marks(), "fr", "de") == "fr"
+    assert told_language(Codes(), "fr", "de") == told_language(Marks(), "fr", "de") == "fr"
 
 
-def test_the_trained_target_language_may_be_named(folder: Path) -> None:
-    for language in ("en", "de"):
-        with pytest.raises(ValueError, match=language):
-            Translator.from_pretrained(folder, to=language)
-    recipe = folder / "recipe.yaml"
-    recipe.write_text("kind: translation\ndata: {target_language: en}\n", encoding="utf-8")
-    try:
-        assert Translator.from_pretrained(folder, to="en").languages == Languages()
-        with pytest.raises(ValueError, match="fr"):
-            Translator.from_pretrained(folder, to="fr")
-    finally:
-        recipe.unlink()
+def test_the_trained_target_language_may_be_named(folder, tmp_path):
+    with pytest.raises(ValueError, match="en"):
+        Translator.from_pretrained(folder, to="en")
+    trained = shutil.copytree(folder, tmp_path / "model")
+    (trained / "recipe.yaml").write_text("kind: translation\ndata: {target_language: en}\n")
+    assert Translator.from_pretrained(trained, to="en").languages == Languages()
+    with pytest.raises(ValueError, match="fr"):
+        Translator.from_pretrained(trained, to="fr")
 
 
-def test_a_copying_encoder_translates(tmp_path: Path) -> None:
-    # a copying SCPN also needs the source ids
+def test_a_copying_encoder_translates(tmp_path):
+    """A copying SCPN also needs the source ids."""
     translator = Translator.from_pretrained(scpn.make("untemplated", tmp_path))
     lines = ["a cat sleeps", "the dog is in the garden"]
-    together = translator.translate(lines, beams=2, outputs=2, scores=True)
-    alone = [translator.translate([line], beams=2, outputs=2, scores=True)[0] for line in lines]
-    assert [[each.ids for each in found] for found in together] == [
-        [each.ids for each in found] for found in alone
-    ]
+    how = {"beams": 2, "outputs": 2, "scores": True}
+    together = translator.translate(lines, **how)
+    for line, found in zip(lines, together, strict=True):
+        (alone,) = translator.translate([line], **how)
+        assert [each.ids for each in alone] == [each.ids for each in found]
     assert all(math.isfinite(each.nats) for found in together for each in found)
     assert np.isfinite(translator.score(lines, lines)).all()
     with pytest.raises(ModelError):

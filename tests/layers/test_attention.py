@@ -1,10 +1,7 @@
 """Attention and transformer blocks against a slow loop; causality, caches and padding."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 from transformers import DynamicCache
 
@@ -14,22 +11,22 @@ from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_posi
 DIM, HEADS = 8, 2
 
 
-def seeded(seed: int = 0) -> torch.Generator:
+def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
 @pytest.fixture
-def attention() -> Attention:
+def attention():
     torch.manual_seed(0)
     return Attention(DIM, HEADS).double()
 
 
 @pytest.fixture
-def states() -> Tensor:
+def states():
     return torch.randn(3, 5, DIM, generator=seeded(), dtype=torch.float64)
 
 
-def slow(attention: Attention, states: Tensor, memory: Tensor, visible: Tensor) -> Tensor:
+def slow(attention, states, memory, visible):
     """Attention head by head and state by state. `visible` is (batch, seq, keys)."""
     size = DIM // HEADS
     queries = attention.query(states)
@@ -47,9 +44,7 @@ def slow(attention: Attention, states: Tensor, memory: Tensor, visible: Tensor) 
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_attention_matches_the_slow_loop(
-    is_causal: bool, attention: Attention, states: Tensor
-) -> None:
+def test_attention_matches_the_slow_loop(is_causal, attention, states):
     """Includes left padding, as in generation. A state that attends to nothing spoils no other."""
     mask = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0, 0, 0, 1, 1]]).bool()
     seen = torch.ones(3, 5, 5, dtype=torch.bool)
@@ -64,9 +59,7 @@ def test_attention_matches_the_slow_loop(
 
 
 @pytest.mark.parametrize("steps", [[5], [3, 2], [1, 1, 1, 1, 1], [2, 1, 2]])
-def test_a_cache_does_not_change_the_result(
-    steps: list[int], attention: Attention, states: Tensor
-) -> None:
+def test_a_cache_does_not_change_the_result(steps, attention, states):
     cache, parts, at = DynamicCache(), [], 0
     for step in steps:
         parts.append(attention(states[:, at : at + step], is_causal=True, cache=cache))
@@ -76,16 +69,14 @@ def test_a_cache_does_not_change_the_result(
 
 @pytest.mark.parametrize("is_autocast", [False, True])
 @pytest.mark.parametrize("case", ["everywhere", "mask", "causal"])
-def test_training_in_bfloat16_matches_float32(
-    case: str, is_autocast: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_in_bfloat16_matches_float32(case, is_autocast, monkeypatch):
     """Eight binary digits: within 2 %. A query without keys gets zeros."""
     parts = torch.randn(3, 2, HEADS, 6, DIM, generator=seeded()).bfloat16()
     mask = torch.rand(2, 1, 6, 6, generator=seeded(1)) > 0.4
     mask[0, 0, 2] = False
     given = {"everywhere": {}, "mask": {"mask": mask}, "causal": {"is_causal": True}}[case]
 
-    def gathered_and_gradients(kind: torch.dtype) -> list[Tensor]:
+    def gathered_and_gradients(kind):
         copies = [part.to(kind).requires_grad_() for part in parts]
         gathered = attend(*copies, **given)
         return [gathered, *torch.autograd.grad(gathered, copies, parts[0].to(gathered.dtype))]
@@ -101,7 +92,7 @@ def test_training_in_bfloat16_matches_float32(
         assert not found[0][0, :, 2].any()
 
 
-def test_a_numeric_mask_is_added_in_bfloat16_too() -> None:
+def test_a_numeric_mask_is_added_in_bfloat16_too():
     parts = torch.randn(3, 2, HEADS, 6, DIM, generator=seeded()).bfloat16()
     hidden = torch.zeros(2, 1, 6, 6)
     hidden[..., 4:] = -torch.inf
@@ -111,7 +102,7 @@ def test_a_numeric_mask_is_added_in_bfloat16_too() -> None:
     )
 
 
-def test_positions_by_hand() -> None:
+def test_positions_by_hand():
     """Waves of frequency 1 and 1/10,000: position 2 is sin 2, sin 0.0002, cos 2, cos 0.0002."""
     found = sinusoidal_positions(torch.tensor([[0, 2]]), 4)
     angles = torch.tensor([2, 2e-4])
@@ -122,7 +113,7 @@ def test_positions_by_hand() -> None:
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
-def test_padding_does_not_change_a_block(norm_first: bool) -> None:
+def test_padding_does_not_change_a_block(norm_first):
     torch.manual_seed(0)
     block = TransformerBlock(DIM, HEADS, 16, dropout=0.5, norm_first=norm_first).eval()
     states = torch.randn(2, 6, DIM, generator=seeded())

@@ -1,18 +1,10 @@
-"""CKY parsing against all bracketings."""
-
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from paraphrastic_hf.predictors.parser import best_splits, bracketing
 
-Spans = list[tuple[int, int]]
 
-
-def every_bracketing(start: int, end: int) -> Iterator[Spans]:
+def every_bracketing(start, end):
     if end - start == 1:
         yield [(start, end)]
     for split in range(start + 1, end):
@@ -21,12 +13,12 @@ def every_bracketing(start: int, end: int) -> Iterator[Spans]:
                 yield [(start, end), *left, *right]
 
 
-def total(scores: np.ndarray, spans: Spans) -> float:
+def total(scores, spans):
     return float(sum(scores[start, end] for start, end in spans))
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 6])
-def test_cky_finds_the_best_bracketing(words: int) -> None:
+def test_cky_finds_the_best_bracketing(words):
     scores = np.random.default_rng(words).normal(size=(1, words + 1, words + 1))
     splits, best = best_splits(scores.astype(np.float32))
     found = bracketing(splits[0], words)
@@ -36,7 +28,7 @@ def test_cky_finds_the_best_bracketing(words: int) -> None:
     assert found in list(every_bracketing(0, words))
 
 
-def test_sentences_of_a_batch_are_independent() -> None:
+def test_sentences_of_a_batch_are_independent():
     scores = np.random.default_rng(0).normal(size=(3, 8, 8)).astype(np.float32)
     splits, _ = best_splits(scores)
     for row, words in enumerate((7, 3, 1)):
@@ -44,6 +36,6 @@ def test_sentences_of_a_batch_are_independent() -> None:
         assert bracketing(splits[row], words) == bracketing(alone[0], words)
 
 
-def test_a_sentence_of_500_words_is_parsed() -> None:
+def test_a_sentence_of_500_words_is_parsed():
     spans = bracketing(best_splits(np.zeros((1, 501, 501), np.float32))[0][0], 500)
     assert len(spans) == 999

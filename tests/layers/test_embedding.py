@@ -1,10 +1,7 @@
 """Row-sparse gradients equal dense ones and hold each used row once."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from paraphrastic_hf.layers.embedding import bag_rows, lookup, weighted_bag
@@ -13,16 +10,16 @@ IDS = torch.tensor([4, 1, 4, 4, 0, 2, 1])
 LENGTHS = torch.tensor([3, 0, 1, 3])  # texts 4 1 4, nothing, 4, and 0 2 1
 
 
-def random_table() -> Tensor:
+def random_table():
     generator = torch.Generator().manual_seed(0)
     return torch.randn(6, 3, generator=generator, dtype=torch.float64).requires_grad_()
 
 
-def random_weights() -> Tensor:
+def random_weights():
     return torch.rand(7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def used(layer: str, table: Tensor, is_dense: bool = False) -> Tensor:
+def used(layer, table, is_dense=False):
     """The rows or their weighted sums. `is_dense` uses torch's own lookup with a dense gradient."""
     if layer == "lookup":
         return F.embedding(IDS, table) if is_dense else lookup(table, IDS)
@@ -33,7 +30,7 @@ def used(layer: str, table: Tensor, is_dense: bool = False) -> Tensor:
 
 
 @pytest.mark.parametrize("layer", ["bag", "lookup"])
-def test_rows_sums_and_gradients_match_torch(layer: str) -> None:
+def test_rows_sums_and_gradients_match_torch(layer):
     """In float64, where the two orders of adding differ only by rounding."""
     sparse, dense = random_table(), random_table()
     found, expected = used(layer, sparse), used(layer, dense, is_dense=True)
@@ -49,7 +46,7 @@ def test_rows_sums_and_gradients_match_torch(layer: str) -> None:
 
 
 @pytest.mark.parametrize("layer", ["bag", "lookup"])
-def test_a_noncontiguous_gradient_is_read_correctly(layer: str) -> None:
+def test_a_noncontiguous_gradient_is_read_correctly(layer):
     """Autograd passes expanded and transposed gradients too."""
     upstream = torch.arange(12.0 if layer == "bag" else 21.0, dtype=torch.float64).reshape(3, -1)
     found = []
@@ -61,7 +58,7 @@ def test_a_noncontiguous_gradient_is_read_correctly(layer: str) -> None:
 
 
 @pytest.mark.parametrize("texts", [0, 3])
-def test_without_ids_vectors_and_gradients_are_zero(texts: int) -> None:
+def test_without_ids_vectors_and_gradients_are_zero(texts):
     table, none = random_table(), torch.zeros(0, dtype=torch.long)
     sums = weighted_bag(table, none, torch.zeros(texts, dtype=torch.long), torch.zeros(0))
     assert sums.tolist() == [[0.0] * 3] * texts
@@ -69,7 +66,7 @@ def test_without_ids_vectors_and_gradients_are_zero(texts: int) -> None:
     assert table.grad.to_dense().abs().max() == 0
 
 
-def test_bag_rows_sums_rows_with_the_correct_gradient() -> None:
+def test_bag_rows_sums_rows_with_the_correct_gradient():
     table = torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     table.requires_grad_()
     ids = torch.tensor([[0, 2], [2, 2], [4, 0], [1, 2]])

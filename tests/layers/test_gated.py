@@ -1,7 +1,5 @@
 """GRAN to GRAN-5 follow the equations of the 2017 paper."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -12,12 +10,12 @@ from tests.layers.test_recurrent import LENGTHS, inputs, randomized, run
 SIZE = 3
 
 
-def lists(*tensors: torch.Tensor) -> list[list[list[float]]]:
+def lists(*tensors):
     return [tensor.tolist() for tensor in tensors]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_each_variant_matches_the_slow_loop(variant: int) -> None:
+def test_each_variant_matches_the_slow_loop(variant):
     layer = randomized(GatedRecurrence(SIZE, variant))
     lstm = layer.lstm
     of_lstm = lists(lstm.weight_x, lstm.weight_h, lstm.bias, lstm.peepholes)

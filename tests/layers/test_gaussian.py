@@ -1,7 +1,3 @@
-"""Diagonal Gaussians by hand and against torch's distributions."""
-
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -17,13 +13,13 @@ from paraphrastic_hf.layers.gaussian import (
 
 
 @pytest.fixture
-def posterior() -> Gaussian:
+def posterior():
     generator = torch.Generator().manual_seed(0)
     mean, log_variance = torch.randn(2, 5, 3, generator=generator, dtype=torch.float64)
     return Gaussian(mean, log_variance)
 
 
-def test_kl_and_densities_match_torch(posterior: Gaussian) -> None:
+def test_kl_and_densities_match_torch(posterior):
     normal = Normal(posterior.mean, (0.5 * posterior.log_variance).exp())
     standard = Normal(torch.zeros(()).double(), torch.ones(()).double())
     expected = kl_divergence(normal, standard).sum(-1)
@@ -33,7 +29,7 @@ def test_kl_and_densities_match_torch(posterior: Gaussian) -> None:
     torch.testing.assert_close(standard_log_density(points), standard.log_prob(points).sum(-1))
 
 
-def test_draws_have_the_right_moments_and_gradients() -> None:
+def test_draws_have_the_right_moments_and_gradients():
     mean = torch.full((200_000, 1), 2.0, requires_grad=True)
     log_variance = torch.full((200_000, 1), math.log(9.0), requires_grad=True)
     torch.manual_seed(0)
@@ -45,12 +41,9 @@ def test_draws_have_the_right_moments_and_gradients() -> None:
     assert log_variance.grad.any()
 
 
-def test_active_units_have_varying_means() -> None:
-    means = torch.tensor([[1.0, 0.0, 0.05], [-1.0, 0.0, -0.05]])
-    assert active_units(means) == 1
-
-
-def test_information_is_0_if_collapsed_and_log_n_if_all_differ() -> None:
+def test_active_units_and_information_by_hand():
+    """Information is 0 nats if the posterior collapsed, and ln n if n posteriors differ."""
+    assert active_units(torch.tensor([[1.0, 0.0, 0.05], [-1.0, 0.0, -0.05]])) == 1
     torch.manual_seed(0)
     collapsed = Gaussian(torch.zeros(64, 2), torch.zeros(64, 2))
     assert mutual_information(collapsed) == pytest.approx(0, abs=1e-5)

@@ -1,7 +1,3 @@
-"""Flat, packed and padded token vectors."""
-
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
@@ -11,13 +7,13 @@ from paraphrastic_hf.layers.packing import Packing, Padding, padded_from_flat
 LENGTHS = [[3, 1, 4, 4, 2], [1], [0, 2, 0, 3], [5, 5], [0, 0]]
 
 
-def rows(lengths: list[int]) -> torch.Tensor:
+def rows(lengths):
     return torch.arange(sum(lengths), dtype=torch.float64).unsqueeze(1)
 
 
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
-def test_packing_matches_torch_and_unpacking_inverts_it(lengths: list[int], backward: bool) -> None:
+def test_packing_matches_torch_and_unpacking_inverts_it(lengths, backward):
     """Backward order equals the order of reversed texts."""
     packing = Packing.of(torch.tensor(lengths), backward=backward)
     texts = [text for text in rows(lengths).split(lengths) if len(text)]
@@ -32,15 +28,9 @@ def test_packing_matches_torch_and_unpacking_inverts_it(lengths: list[int], back
     assert torch.equal(packing.unpack(packed), rows(lengths))
 
 
-def test_flat_vectors_are_padded() -> None:
-    kept = torch.tensor([[True, False], [False, False], [True, True]])
-    padded = padded_from_flat(torch.tensor([[1.0], [2.0], [3.0]]), kept)
-    assert padded[..., 0].tolist() == [[1, 0], [0, 0], [2, 3]]
-
-
 @pytest.mark.parametrize("lengths", [[2, 0, 3], [3, 3], [1], [0, 0], []])
 @pytest.mark.parametrize("more", [0, 2])
-def test_padding_and_flattening_are_inverse(lengths: list[int], more: int) -> None:
+def test_padding_and_flattening_are_inverse(lengths, more):
     longest = max(lengths, default=0) + more
     padding = Padding.of(torch.tensor(lengths, dtype=torch.int64), None, longest if more else None)
     rows = torch.randn(sum(lengths), 4, requires_grad=True)
@@ -53,6 +43,8 @@ def test_padding_and_flattening_are_inverse(lengths: list[int], more: int) -> No
     text = [number for number, length in enumerate(lengths) for _ in range(length)]
     assert padding.text.tolist() == text
     is_token = [[place < length for place in range(longest)] for length in lengths]
+    kept = torch.tensor(is_token, dtype=torch.bool).reshape(len(lengths), longest)
+    assert torch.equal(padded_from_flat(rows, kept), padded)
     mask = padding.mask
     assert all(map(all, is_token)) if mask is None else mask.tolist() == is_token
     padding.flat(padded).square().sum().backward()

@@ -1,9 +1,3 @@
-"""Pooling over unmasked or flat tokens."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 import torch
 
@@ -12,7 +6,7 @@ from tests import oracles
 
 
 @pytest.mark.parametrize("kind", [torch.long, torch.bool])
-def test_masked_mean_matches_the_slow_mean(kind: torch.dtype) -> None:
+def test_masked_mean_matches_the_slow_mean(kind):
     """The last row is fully masked and gives the zero vector."""
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(6, 5, 3, generator=generator, dtype=torch.float64)
@@ -26,7 +20,7 @@ def test_masked_mean_matches_the_slow_mean(kind: torch.dtype) -> None:
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
 
 
-def test_a_masked_nan_affects_neither_result_nor_gradient() -> None:
+def test_a_masked_nan_affects_neither_result_nor_gradient():
     states = torch.ones(1, 3, 2)
     states[0, 1] = torch.nan
     states.requires_grad_()
@@ -49,8 +43,6 @@ LENGTHS = torch.tensor([2, 0, 1, 1])
         (last_rows, [[3, 2], [0, 0], [-1, -2], [7, 7]]),
     ],
 )
-def test_flat_rows_are_pooled_by_text_by_hand(
-    pool: Callable[..., torch.Tensor], expected: list[list[float]]
-) -> None:
+def test_flat_rows_are_pooled_by_text_by_hand(pool, expected):
     assert pool(ROWS, LENGTHS).tolist() == expected
     assert pool(ROWS[:0], torch.tensor([0, 0])).tolist() == [[0, 0], [0, 0]]

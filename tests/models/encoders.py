@@ -1,7 +1,5 @@
 """A small encoder of every family and setting, for tests of all encoders."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """A check that a saved model loads with the Auto class and as remote code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,9 +1,6 @@
 """Weighted average, projection, DAN, CHARAGRAM and charCNN follow their equations."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -17,7 +14,7 @@ TEXT = [3, 7, 7, 2]
 
 
 @pytest.mark.parametrize("name", ["projection", "dan"])
-def test_dense_layers_over_an_average_match_the_slow_loop(name: str) -> None:
+def test_dense_layers_over_an_average_match_the_slow_loop(name):
     model = new_encoder(name)
     vector = oracles.mean_of_rows(model.embedding.weight.tolist(), TEXT)
     for layer in model.dense:
@@ -27,28 +24,27 @@ def test_dense_layers_over_an_average_match_the_slow_loop(name: str) -> None:
     torch.testing.assert_close(embed(model, torch.tensor([TEXT]))[0], torch.tensor(vector))
 
 
-def small_charagram(**settings: Any) -> CharagramModel:
-    """Rows (0, 0), (0, 0), (1, 2), (10, 20) and bias (0.5, -0.5)."""
+@pytest.mark.parametrize("pooled_only", [True, False])
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [1.25, 2.35]),
+        ({"presence": True}, [1.15, 2.15]),
+        ({"activation": "tanh"}, [math.tanh(1.25), math.tanh(2.35)]),
+    ],
+)
+def test_charagram_by_hand(settings, expected, pooled_only):
+    """Row 2 twice and row 3 once, or by presence each once, with the bias."""
     config = CharagramConfig(vocab_size=4, hidden_size=2, **{"activation": "linear", **settings})
     model = CharagramModel(config).eval()
     with torch.no_grad():
-        model.embedding.weight.copy_(torch.tensor([[0, 0], [0, 0], [1, 2], [10, 20]]))
-        model.bias.copy_(torch.tensor([0.5, -0.5]))
-    return model
+        model.embedding.weight.copy_(torch.tensor([[0, 0], [0, 0], [0.1, 0.2], [1, 2]]))
+        model.bias.copy_(torch.tensor([0.05, -0.05]))
+    found = embed(model, torch.tensor([[2, 3, 2]]), pooled_only=pooled_only)
+    torch.testing.assert_close(found, torch.tensor([expected]))
 
 
-@pytest.mark.parametrize("pooled_only", [True, False])
-def test_charagram_by_hand(pooled_only: bool) -> None:
-    """Row 2 twice and row 3 once, with the bias: (12.5, 23.5); by presence (11.5, 21.5)."""
-    ids = torch.tensor([[2, 3, 2]])
-    counted, present = small_charagram(), small_charagram(presence=True)
-    assert embed(counted, ids, pooled_only=pooled_only).tolist() == [[12.5, 23.5]]
-    assert embed(present, ids, pooled_only=pooled_only).tolist() == [[11.5, 21.5]]
-    squashed = embed(small_charagram(activation="tanh"), ids[:, :1], pooled_only=pooled_only)
-    torch.testing.assert_close(squashed, torch.tensor([[math.tanh(1.5), math.tanh(1.5)]]))
-
-
-def test_a_cnn_without_a_dense_layer_returns_its_filters() -> None:
+def test_a_cnn_without_a_dense_layer_returns_its_filters():
     model = new_encoder("char_cnn_no_dense")
     filters = [w for group in model.filters.filters for w in group.weight.transpose(1, 2).tolist()]
     rows = model.embedding.weight[TEXT].tolist()
@@ -56,7 +52,7 @@ def test_a_cnn_without_a_dense_layer_returns_its_filters() -> None:
     torch.testing.assert_close(embed(model, torch.tensor([TEXT]))[0], torch.tensor(expected))
 
 
-def test_the_weighted_average_matches_its_equation() -> None:
+def test_the_weighted_average_matches_its_equation():
     model = new_encoder("weighted")
     assert (model.importance.weight == 1).all()
     with torch.no_grad():

@@ -1,23 +1,15 @@
-"""Bilingual generative transformer: loss by hand, caches, beams, invalid input."""
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch.nn import functional as F
 
-from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.losses.vocabulary import Candidates
 from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
-from paraphrastic_hf.models.generative.latent import PairTerms, Side
+from paraphrastic_hf.models.generative.latent import Side
 
 VOCAB, END = 20, 19
-SIZES: dict[str, Any] = {
+SIZES = {
     "vocab_size": VOCAB,
     "hidden_size": 8,
     "num_attention_heads": 2,
@@ -28,7 +20,7 @@ SIZES: dict[str, Any] = {
     "decoder_start_token_id": END,
 }
 PLAIN = {"has_language_variables": False, "is_variational": False}
-ROWS: dict[str, dict[str, Any]] = {
+ROWS = {
     "autoencoder": {"reconstructs": ["en"], "translates": [], **PLAIN},
     "vae": {"reconstructs": ["en"], "translates": [], **PLAIN, "is_variational": True},
     "english translation": {"reconstructs": [], "translates": ["fr"], **PLAIN},
@@ -51,45 +43,43 @@ FRENCH = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])
 BOTH = [ENGLISH, FRENCH]
 
 
-def side(language: str, ids: torch.Tensor, candidates: Candidates | None = None) -> Side:
+def side(language, ids, candidates=None):
     return Side(language, ids, (ids != 0).sum(1), candidates)
 
 
-def make(row: str) -> BGTModel:
+def make(row):
     torch.manual_seed(0)
     return BGTModel(BGTConfig(**{**SIZES, **ROWS[row]}))
 
 
 def sides(
-    candidates: Sequence[Candidates | None] = (None, None),
-    texts: Sequence[torch.Tensor] = BOTH,
-    languages: Sequence[str] = ("en", "fr"),
-) -> list[Side]:
+    candidates=(None, None),
+    texts=BOTH,
+    languages=("en", "fr"),
+):
     return [side(*of) for of in zip(languages, texts, candidates, strict=True)]
 
 
-def terms(model: BGTModel, **options: Any) -> PairTerms:
+def terms(model, **options):
     return model.pair_terms(sides(), torch.tensor([0, 1]), **{"sample": False, **options})
 
 
 @pytest.mark.parametrize("row", ["bgt", "average added", "average alone"])
-def test_token_vectors_average_to_the_embedding(row: str) -> None:
-    found = make(row).eval()(ENGLISH, (ENGLISH != 0).long())
+def test_token_vectors_average_to_the_embedding(row):
+    """Initially these are rows of the table, in the rows of Table 48 that use its average."""
+    model = make(row).eval()
+    found = model(ENGLISH, (ENGLISH != 0).long())
     states, kept = found.last_hidden_state, (ENGLISH != 0)[..., None]
     mean = (states * kept).sum(1) / kept.sum(1)
     torch.testing.assert_close(mean, found.sentence_embedding, atol=1e-6, rtol=1e-5)
+    if row != "bgt":
+        rows = model.encoder_of("semantic").encoder.table.weight[ENGLISH[0]] * 8**0.5
+        if row == "average alone":
+            rows[3] = 0  # the end mark
+        torch.testing.assert_close(found.sentence_embedding[0], rows.mean(0))
 
 
-@pytest.mark.parametrize("settings", [{"adds_average": True}, {"encoder_kind": "average"}])
-def test_an_average_of_rows_is_the_initial_embedding(settings: dict[str, Any]) -> None:
-    model = BGTModel(BGTConfig(**SIZES, **settings)).eval()
-    rows = model.encoder_of("semantic").encoder.table.weight[ENGLISH[0]] * 8**0.5
-    if "encoder_kind" in settings:
-        rows[3] = 0  # the end mark
-    torch.testing.assert_close(model(ENGLISH).sentence_embedding[0], rows.mean(0))
-
-
-def test_the_loss_matches_the_equations() -> None:
+def test_the_loss_matches_the_equations():
     """Sentence by sentence without padding, with torch's cross-entropy."""
     model = make("bgt").eval()
     found = terms(model)
@@ -123,7 +113,7 @@ def test_the_loss_matches_the_equations() -> None:
 
 
 @pytest.mark.parametrize("change", ["candidates", "sparse"])
-def test_all_tokens_as_candidates_or_sparse_tables_change_nothing(change: str) -> None:
+def test_all_tokens_as_candidates_or_sparse_tables_change_nothing(change):
     everything = Candidates(torch.arange(VOCAB), torch.ones(VOCAB))
     results = []
     for is_changed in (False, True):
@@ -141,9 +131,8 @@ def test_all_tokens_as_candidates_or_sparse_tables_change_nothing(change: str) -
     torch.testing.assert_close(results[0], results[1])
 
 
-def test_without_variance_or_sampling_the_mean_is_used() -> None:
+def test_without_variance_or_sampling_the_mean_is_used():
     found = make("autoencoder").posterior("semantic", ENGLISH[0], torch.tensor([4]))
-    assert isinstance(found, Gaussian)
     torch.testing.assert_close(found.sample(), found.mean)
     model = make("bgt").train()
     first, again, drawn = (terms(model, sample=drawn).nll for drawn in (False, False, True))
@@ -151,7 +140,7 @@ def test_without_variance_or_sampling_the_mean_is_used() -> None:
     assert drawn["translate_fr"].item() != first["translate_fr"].item()
 
 
-def test_unsupported_caches_and_tasks_are_refused() -> None:
+def test_unsupported_caches_and_tasks_are_refused():
     how = {"input_ids": ENGLISH[:1], "task": "translate_fr", "max_new_tokens": 4}
     for call, options, key in (
         (make("bgt").eval().generate, how | {"cache_implementation": "static"}, "cache_impl"),
@@ -163,7 +152,7 @@ def test_unsupported_caches_and_tasks_are_refused() -> None:
             call(**options)
 
 
-def test_another_variable_can_be_read_from_a_model_wrapped_by_accelerate() -> None:
+def test_another_variable_can_be_read_from_a_model_wrapped_by_accelerate():
     """accelerate replaces `forward` with one bound to the wrapped model."""
     model = make("bgt").eval()
     expected = model.reading("en")(ENGLISH[:1]).sentence_embedding
@@ -173,9 +162,9 @@ def test_another_variable_can_be_read_from_a_model_wrapped_by_accelerate() -> No
     torch.testing.assert_close(wrapped.reading("en")(ENGLISH[:1]).sentence_embedding, expected)
 
 
-def test_cached_and_full_decoding_are_equal_and_labels_give_the_mean_loss() -> None:
+def test_cached_and_full_decoding_are_equal_and_labels_give_the_mean_loss():
     model = make("bgt").eval()
-    asked: dict[str, Any] = {"input_ids": ENGLISH[:1], "task": "translate_fr"}
+    asked = {"input_ids": ENGLISH[:1], "task": "translate_fr"}
     whole = model(**asked, decoder_input_ids=FRENCH[:1]).logits
     cache, rows = None, []
     for token in FRENCH[:1].T:
@@ -194,7 +183,7 @@ def test_cached_and_full_decoding_are_equal_and_labels_give_the_mean_loss() -> N
 
 
 @pytest.mark.parametrize("task", [{"reconstructs": ["en"]}, {"translates": ["ar"]}])
-def test_the_semantic_side_is_one_that_training_reads(task: dict[str, Any]) -> None:
+def test_the_semantic_side_is_one_that_training_reads(task):
     """Arabic comes first, but neither an English autoencoder nor en-ar translation reads it."""
     only = {"reconstructs": [], "translates": [], **PLAIN, **task}
     model = BGTModel(BGTConfig(**{**SIZES, "languages": ["ar", "en"], **only}))

@@ -1,17 +1,9 @@
-"""Properties of every encoder: interface, padding, saving, gradients, learning."""
-
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 import torch
-from torch import Tensor
 from transformers import AutoModel
 
 from paraphrastic_hf.losses.margin import margin_loss
 from paraphrastic_hf.models import MODEL_CLASSES
-from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
 from tests.models.encoders import NAMES, VOCAB, new_encoder
 from tests.models.saving import check_saving
@@ -21,21 +13,21 @@ EVERY = pytest.mark.parametrize("name", NAMES)
 EMPTY = new_encoder("averaging").config.to_dict()
 
 
-def texts(model: SentenceEncoderModel) -> list[list[int]]:
+def texts(model):
     """Return texts of 6, 1, 0 and 9 tokens, for each part of a mixture."""
-    found: list[list[int]] = [[], [], [], []]
+    found = [[], [], [], []]
     for part in range(model.config.vocab_size // VOCAB):
         for text, own in zip(found, [[3, 7, 7, 2, 9, 3], [5], [], [*range(11, 20)]], strict=True):
             text += [part * VOCAB + token for token in own]
     return found
 
 
-def test_every_family_is_tested() -> None:
+def test_every_family_is_tested():
     assert {type(new_encoder(name)) for name in NAMES} == set(MODEL_CLASSES)
 
 
 @EVERY
-def test_padding_and_other_texts_do_not_change_the_embedding(name: str) -> None:
+def test_padding_and_other_texts_do_not_change_the_embedding(name):
     """Padding at either end or within a text, with any ids. Masked states are zeros."""
     model = new_encoder(name)
     ids, mask = padded(texts(model))
@@ -55,7 +47,7 @@ def test_padding_and_other_texts_do_not_change_the_embedding(name: str) -> None:
 
 
 @EVERY
-def test_flat_and_padded_ids_give_equal_embeddings(name: str) -> None:
+def test_flat_and_padded_ids_give_equal_embeddings(name):
     model = new_encoder(name)
     flat = torch.tensor([token for text in texts(model) for token in text], dtype=torch.int32)
     found = model(flat, lengths=torch.tensor([len(text) for text in texts(model)]))
@@ -63,7 +55,7 @@ def test_flat_and_padded_ids_give_equal_embeddings(name: str) -> None:
     assert torch.equal(found.sentence_embedding, embed(model, *padded(texts(model))))
 
 
-def test_flat_ids_need_matching_lengths_and_no_mask() -> None:
+def test_flat_ids_need_matching_lengths_and_no_mask():
     model, ids = new_encoder("averaging"), torch.tensor([3, 4])
     for lengths, mask in (([1], None), ([2, 1], None), ([2], ids > 0)):
         with pytest.raises(ValueError, match=r"lengths|ids"):
@@ -71,7 +63,7 @@ def test_flat_ids_need_matching_lengths_and_no_mask() -> None:
 
 
 @EVERY
-def test_a_text_without_tokens_has_the_zero_vector(name: str) -> None:
+def test_a_text_without_tokens_has_the_zero_vector(name):
     model = new_encoder(name)
     size = model.config.hidden_size
     assert embed(model, *padded(texts(model)))[2].tolist() == [0.0] * size
@@ -80,13 +72,13 @@ def test_a_text_without_tokens_has_the_zero_vector(name: str) -> None:
 
 
 @EVERY
-def test_a_saved_model_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
+def test_a_saved_model_loads_with_equal_weights(name, tmp_path):
     model = new_encoder(name)
     batch = padded(texts(model))
     check_saving(model, tmp_path, AutoModel, lambda loaded: embed(loaded, *batch))
 
 
-def gradients(name: str, sparse: bool) -> list[Tensor]:
+def gradients(name, sparse):
     model = new_encoder(name, word_dropout=0.2, embedding_dropout=0.3).train()
     for table in model.tables():
         table.sparse = sparse
@@ -97,14 +89,14 @@ def gradients(name: str, sparse: bool) -> list[Tensor]:
 
 
 @EVERY
-def test_sparse_and_dense_gradients_are_equal_and_not_0(name: str) -> None:
+def test_sparse_and_dense_gradients_are_equal_and_not_0(name):
     for ours, theirs in zip(gradients(name, True), gradients(name, False), strict=True):
         assert ours.abs().max() > 0
         torch.testing.assert_close(ours, theirs)
 
 
 @EVERY
-def test_tables_and_composition_are_all_parameters(name: str) -> None:
+def test_tables_and_composition_are_all_parameters(name):
     model = new_encoder(name)
     ours = [table.weight for table in model.tables()] + [p for p, _ in model.composition()]
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -113,7 +105,7 @@ def test_tables_and_composition_are_all_parameters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm_avg", "lstm_avg_plain", "bilstm_max", "bigran"])
-def test_recurrent_weights_are_initially_normal_and_biases_0(name: str) -> None:
+def test_recurrent_weights_are_initially_normal_and_biases_0(name):
     """About 100 numbers: their spread is known to 7 %, times 4 is 28 %."""
     model = new_encoder(name, recurrent_std=0.01)
     found = dict(model.cells.named_parameters())
@@ -123,7 +115,7 @@ def test_recurrent_weights_are_initially_normal_and_biases_0(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["projection", "dan", "char_cnn", "bilstm_tanh"])
-def test_dense_layers_are_initially_glorot_uniform_and_biases_0(name: str) -> None:
+def test_dense_layers_are_initially_glorot_uniform_and_biases_0(name):
     head = RelatednessModel(RelatednessConfig(encoder=EMPTY, head_size=60)).head
     modules = [*new_encoder(name).modules(), *head.modules()]
     layers = [module for module in modules if isinstance(module, torch.nn.Linear)]
@@ -134,7 +126,7 @@ def test_dense_layers_are_initially_glorot_uniform_and_biases_0(name: str) -> No
     assert len(layers) > 2
 
 
-def test_rows_used_by_hand() -> None:
+def test_rows_used_by_hand():
     """Three tables of 20 rows: ids 3 and 7 belong to the first, 25 is row 5 of the second."""
     model = new_encoder("word_trigram_lstm")
     inputs = {"input_ids": torch.tensor([[7, 3, 25], [3, 0, 0]])}
@@ -143,7 +135,7 @@ def test_rows_used_by_hand() -> None:
 
 
 @EVERY
-def test_a_tiny_model_overfits_eight_pairs(name: str) -> None:
+def test_a_tiny_model_overfits_eight_pairs(name):
     """Every pair gets closer than its text is to the next pair's, by the full margin."""
     model = new_encoder(name).train()
     torch.manual_seed(3)
@@ -163,7 +155,7 @@ def test_a_tiny_model_overfits_eight_pairs(name: str) -> None:
 
 
 @EVERY
-def test_bfloat16_embeddings_are_near_float32_ones(name: str) -> None:
+def test_bfloat16_embeddings_are_near_float32_ones(name):
     """bfloat16 keeps 8 bits. A recurrence of nine steps adds up some of their errors."""
     model = new_encoder(name)
     exact = embed(model, *padded(texts(model)))

@@ -1,24 +1,19 @@
-"""Gated convolutional encoder-decoder."""
-
-from __future__ import annotations
-
 import math
 
 import pytest
 import torch
 
 from paraphrastic_hf.layers.gated_convolution import GatedConvolution, SummaryAttention
-from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel
 from tests.models.test_seq2seq import MASK, SOURCE, TARGET, make
 
 
 @pytest.fixture
-def model() -> GatedConvModel:
+def model():
     return make("convolution")
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_a_gated_convolution_matches_the_equation(is_causal: bool) -> None:
+def test_a_gated_convolution_matches_the_equation(is_causal):
     torch.manual_seed(1)
     layer = GatedConvolution(4, 3, dropout=0.0, is_causal=is_causal)
     states = torch.randn(2, 5, 4)
@@ -36,7 +31,7 @@ def test_a_gated_convolution_matches_the_equation(is_causal: bool) -> None:
             torch.testing.assert_close(row[place], expected)
 
 
-def test_attention_matches_the_equation() -> None:
+def test_attention_matches_the_equation():
     torch.manual_seed(1)
     attention = SummaryAttention(6, 4)
     states, embedded = torch.randn(1, 2, 6), torch.randn(1, 2, 4)
@@ -51,7 +46,7 @@ def test_attention_matches_the_equation() -> None:
         torch.testing.assert_close(found[0, place], expected)
 
 
-def test_a_cache_is_accepted_under_either_name_but_not_both(model: GatedConvModel) -> None:
+def test_a_cache_is_accepted_under_either_name_but_not_both(model):
     wanted = model(SOURCE, MASK, decoder_input_ids=TARGET, use_cache=False).logits[:, 3:]
     cache = model(SOURCE, MASK, TARGET[:, :3], use_cache=True)[1]
     rest = {"decoder_input_ids": TARGET[:, 3:], "past_key_values": cache}
@@ -64,7 +59,7 @@ def test_a_cache_is_accepted_under_either_name_but_not_both(model: GatedConvMode
     torch.testing.assert_close(model(SOURCE, MASK, **rest).logits, wanted)
 
 
-def test_a_text_longer_than_the_positions_is_refused(model: GatedConvModel) -> None:
+def test_a_text_longer_than_the_positions_is_refused(model):
     long = torch.full((1, 17), 5)
     for given in (
         {"input_ids": long, "decoder_input_ids": TARGET[:1]},
@@ -76,14 +71,14 @@ def test_a_text_longer_than_the_positions_is_refused(model: GatedConvModel) -> N
 
 
 @pytest.mark.parametrize("is_tied", [True, False])
-def test_tables_may_be_tied(is_tied: bool) -> None:
+def test_tables_may_be_tied(is_tied):
     model = make("convolution", tie_word_embeddings=is_tied)
     assert (model.output.weight is model.encoder.table.weight) == is_tied
     assert len(model.tables()) == (1 if is_tied else 2)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
-def test_initial_layers_keep_the_spread_of_states(dropout: float) -> None:
+def test_initial_layers_keep_the_spread_of_states(dropout):
     sizes = {"hidden_size": 256, "embedding_size": 128, "encoder_layers": 4, "dropout": dropout}
     model = make("convolution", **sizes)
     kept = 1 - dropout

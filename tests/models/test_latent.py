@@ -1,9 +1,5 @@
 """Properties of every generative model of pairs, for the rows of Tables 48 and 56."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 import torch
 
@@ -17,17 +13,17 @@ MASK = (TEXTS != 0).long()
 
 
 @pytest.fixture(params=MODELS)
-def file(request: pytest.FixtureRequest) -> Any:
+def file(request):
     """The test module of a family, which builds its models and pairs."""
     return MODELS[request.param][0]
 
 
 @pytest.fixture
-def model(request: pytest.FixtureRequest, file: Any) -> Any:
+def model(request, file):
     return file.make(MODELS[request.node.callspec.params["file"]][1])
 
 
-def test_every_weight_is_trained(model: Any, file: Any) -> None:
+def test_every_weight_is_trained(model, file):
     """The keys' bias cannot change a softmax, but it shares a tensor with the values' bias."""
     found = file.terms(model.train(), sample=True, smoothing=0.1)
     total = sum(found.nll.values()) + sum(found.kl.values(), torch.zeros(()))
@@ -36,7 +32,7 @@ def test_every_weight_is_trained(model: Any, file: Any) -> None:
     assert [name for name, each in weights if each.grad is None or not each.grad.any()] == []
 
 
-def test_padding_and_other_texts_do_not_change_an_embedding(model: Any) -> None:
+def test_padding_and_other_texts_do_not_change_an_embedding(model):
     close = {"atol": 1e-6, "rtol": 1e-5}
     for variable in model.eval().variables():
         model.read_variable(variable)
@@ -52,7 +48,7 @@ def test_padding_and_other_texts_do_not_change_an_embedding(model: Any) -> None:
         torch.testing.assert_close(model(junk, MASK).sentence_embedding, together)
 
 
-def test_rows_used_include_every_row_with_a_gradient(model: Any, file: Any) -> None:
+def test_rows_used_include_every_row_with_a_gradient(model, file):
     for table in model.train().sparse_tables():
         table.sparse = True
     candidates = [Candidates(ids.unique(), torch.ones(len(ids.unique()))) for ids in file.BOTH]
@@ -64,12 +60,11 @@ def test_rows_used_include_every_row_with_a_gradient(model: Any, file: Any) -> N
             assert set(table.weight.grad.coalesce().indices()[0].tolist()) <= named[id(table)]
 
 
-def test_greedy_generation_follows_the_logits(model: Any) -> None:
+def test_greedy_generation_follows_the_logits(model):
     """In a batch, with a cache if the decoder has one."""
     for task in model.eval().tasks():
-        ids = model.generate(
-            TEXTS, attention_mask=MASK, task=task, max_new_tokens=6, do_sample=False
-        )
+        how = {"task": task, "max_new_tokens": 6, "do_sample": False}
+        ids = model.generate(TEXTS, attention_mask=MASK, **how)
         logits = model(TEXTS, MASK, task=task, decoder_input_ids=ids).logits
         for line, scores in zip(ids.tolist(), logits, strict=True):
             assert line[0] == model.start_of(task)

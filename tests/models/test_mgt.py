@@ -1,24 +1,17 @@
-"""Multilingual generative transformer: one encoder and one decoder for several languages."""
-
-from __future__ import annotations
-
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
-from paraphrastic_hf.models.generative.latent import PairTerms
 from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 from tests.models import test_bgt as bgt
 from tests.models.test_bgt import END, VOCAB, side
 
 SIZES = bgt.SIZES | {"languages": ["en", "fr", "zh"]}
 PLAIN = {"reconstructs": False, "has_language_variables": False}
-ROWS: dict[str, dict[str, Any]] = {
+ROWS = {
     "translation": {**PLAIN, "is_variational": False},
     "variational translation": PLAIN,
     "without prior": {"is_variational": False},
@@ -35,16 +28,16 @@ BOTH = [FRENCH, CHINESE]
 sides = partial(bgt.sides, texts=BOTH, languages=("fr", "zh"))
 
 
-def make(row: str, **settings: Any) -> MGTModel:
+def make(row, **settings):
     torch.manual_seed(0)
     return MGTModel(MGTConfig(**{**SIZES, **ROWS[row], **settings}))
 
 
-def terms(model: MGTModel, **options: Any) -> PairTerms:
+def terms(model, **options):
     return model.pair_terms(sides(), torch.tensor([0, 1]), **{"sample": False, **options})
 
 
-def test_the_kl_weighs_sides_by_how_often_they_are_chosen() -> None:
+def test_the_kl_weighs_sides_by_how_often_they_are_chosen():
     model = make("mgt").eval()
     found = [
         model.pair_terms(sides(), chosen=torch.tensor(chosen), sample=False).kl["semantic"].item()
@@ -58,17 +51,15 @@ def test_the_kl_weighs_sides_by_how_often_they_are_chosen() -> None:
 
 
 @pytest.mark.parametrize("row", ["mgt", "every place", "translation scored apart"])
-def test_translations_are_scored_with_zeros_or_their_own_layer(row: str) -> None:
+def test_translations_are_scored_with_zeros_or_their_own_layer(row):
     """The loss of one translation, from the weights and torch's cross-entropy."""
     model = make(row).eval()
     text, other = CHINESE[1], FRENCH[0]
     meaning = model.posterior("semantic", other, torch.tensor([4])).mean
     before = torch.cat([torch.tensor([VOCAB + 2]), text[:-1]])
     own = model.translation_scorer
-    if own is None:
-        latent, scorer = F.pad(meaning, (0, 8)), model.shared_decoder.scorer
-    else:
-        latent, scorer = meaning, own
+    scorer = own or model.shared_decoder.scorer
+    latent = meaning if own else F.pad(meaning, (0, 8))
     states = model.shared_decoder(before[None], F.pad(meaning, (0, 8)))[0]
     logits = torch.cat([states, latent.expand(5, -1)], 1) @ scorer.weight.weight.T
     pair = [side("fr", FRENCH[:1]), side("zh", CHINESE[1:])]
@@ -78,7 +69,7 @@ def test_translations_are_scored_with_zeros_or_their_own_layer(row: str) -> None
 
 
 @pytest.mark.parametrize("row", ["mgt", "translation"])
-def test_adding_a_language_changes_nothing_else(row: str, tmp_path: Path) -> None:
+def test_adding_a_language_changes_nothing_else(row, tmp_path):
     model = make(row).eval()
     before, variables = terms(model), model.variables()
     assert {name[-2:] for name in before.nll} == {"fr", "zh"}  # of the pair

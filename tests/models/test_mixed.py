@@ -1,10 +1,5 @@
-"""A mixture combines its parts, each on its own ids."""
-
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor
 
 from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from tests.models.encoders import MIXTURES, VOCAB, new_encoder
@@ -12,7 +7,7 @@ from tests.models.encoders import MIXTURES, VOCAB, new_encoder
 IDS = [[3, 7, 25, 22], [9, 9, 11, 30]]
 
 
-def of_parts(model: MixedModel) -> list[Tensor]:
+def of_parts(model):
     """Return each part's vectors of its own ids, renumbered from 0."""
     vectors = []
     for number, part in enumerate(model.parts):
@@ -24,7 +19,7 @@ def of_parts(model: MixedModel) -> list[Tensor]:
 
 @pytest.mark.parametrize("name", MIXTURES)
 @pytest.mark.parametrize("pooled_only", [True, False])
-def test_a_mixture_adds_or_concatenates_its_parts(name: str, pooled_only: bool) -> None:
+def test_a_mixture_adds_or_concatenates_its_parts(name, pooled_only):
     model = new_encoder(name)
     vectors = of_parts(model)
     expected = sum(vectors) if model.config.combine == "add" else torch.cat(vectors, 1)
@@ -33,7 +28,7 @@ def test_a_mixture_adds_or_concatenates_its_parts(name: str, pooled_only: bool) 
         torch.testing.assert_close(found, expected)
 
 
-def test_token_vectors_of_different_sizes_are_not_added() -> None:
+def test_token_vectors_of_different_sizes_are_not_added():
     config = MixedConfig.of(
         [new_encoder("averaging").config, new_encoder("projection").config], "add"
     )

@@ -1,13 +1,5 @@
-"""Recurrent encoders: pooling, directions, initial identity."""
-
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
 
 from paraphrastic_hf.layers.recurrent import run_kernel
 from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
@@ -17,7 +9,7 @@ from tests.models.test_averaging import padded
 TEXTS = [[3, 7, 7, 2], [5], [19, 2, 11]]
 
 
-def states_and_vectors(model: RecurrentModel) -> tuple[list[Tensor], Tensor]:
+def states_and_vectors(model):
     ids, mask = padded(TEXTS)
     output = model(ids, mask)
     rows = [
@@ -33,14 +25,17 @@ def states_and_vectors(model: RecurrentModel) -> tuple[list[Tensor], Tensor]:
         ("lstm_avg", lambda states: states.mean(0)),
         ("bilstm_max", lambda states: states.max(0).values),
         ("identity_rnn", lambda states: states[-1] / len(states)),
+        *((f"gran_{variant}", lambda states: states.mean(0)) for variant in (0, 1, 2, 5)),
+        *((f"gran_{variant}", lambda states: states[-1] / len(states)) for variant in (3, 4)),
     ],
 )
-def test_vectors_are_pooled_states(name: str, pool: Any) -> None:
+def test_vectors_are_pooled_states(name, pool):
+    """GRAN-3 and 4 keep running sums of gated vectors."""
     states, vectors = states_and_vectors(new_encoder(name))
     torch.testing.assert_close(vectors, torch.stack([pool(rows) for rows in states]))
 
 
-def test_an_identity_rnn_and_a_gran_with_open_gates_are_the_average() -> None:
+def test_an_identity_rnn_and_a_gran_with_open_gates_are_the_average():
     identity, gran = new_encoder("identity_rnn"), new_encoder("gran_1")
     with torch.no_grad():
         gran.cells[0].weight_x.zero_(), gran.cells[0].weight_h.zero_()
@@ -52,7 +47,7 @@ def test_an_identity_rnn_and_a_gran_with_open_gates_are_the_average() -> None:
     assert not any(to_start for _, to_start in gran.composition())
 
 
-def one_direction(model: Any, cell: int, backward: bool) -> Tensor:
+def one_direction(model, cell, backward):
     """Return the states of TEXTS[0] from one of two cells."""
     alone = new_encoder("lstm_avg" if isinstance(model, RecurrentModel) else "gran_1")
     alone.embedding = model.embedding
@@ -63,7 +58,7 @@ def one_direction(model: Any, cell: int, backward: bool) -> Tensor:
 
 
 @pytest.mark.parametrize("name", ["bilstm_avg", "bilstm_tanh", "bigran", "bigran_tanh"])
-def test_directions_are_merged_token_by_token(name: str) -> None:
+def test_directions_are_merged_token_by_token(name):
     model = new_encoder(name)
     there, back = one_direction(model, 0, False), one_direction(model, 1, True)
     expected = there + back
@@ -73,7 +68,7 @@ def test_directions_are_merged_token_by_token(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm_avg_plain"])
-def test_the_second_bias_of_torchs_cell_is_frozen_but_used(name: str, tmp_path: Path) -> None:
+def test_the_second_bias_of_torchs_cell_is_frozen_but_used(name, tmp_path):
     cell = {"rnn": {"cell": "rnn"}, "lstm_avg_plain": {"peepholes": False}}[name]
     RecurrentModel(RecurrentConfig(vocab_size=9, hidden_size=4, **cell)).save_pretrained(tmp_path)
     model = RecurrentModel.from_pretrained(tmp_path)
@@ -85,11 +80,3 @@ def test_the_second_bias_of_torchs_cell_is_frozen_but_used(name: str, tmp_path: 
         rows = torch.randn(5, 4)
         found = model.cells[0](rows, [2, 2, 1])
         torch.testing.assert_close(found, run_kernel(own, rows, [2, 2, 1]))
-
-
-@pytest.mark.parametrize("variant", range(6))
-def test_a_gran_pools_its_gated_vectors(variant: int) -> None:
-    """GRAN-3 and 4 keep running sums: their last vector divided by the length."""
-    states, vectors = states_and_vectors(new_encoder(f"gran_{variant}"))
-    pool = (lambda rows: rows[-1] / len(rows)) if variant in (3, 4) else (lambda rows: rows.mean(0))
-    torch.testing.assert_close(vectors, torch.stack([pool(rows) for rows in states]))

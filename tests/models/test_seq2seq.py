@@ -1,10 +1,3 @@
-"""Properties of every encoder-decoder of this package."""
-
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
@@ -15,14 +8,14 @@ from paraphrastic_hf.models.seq2seq.ssru import SsruConfig, SsruModel
 from tests.models.saving import check_saving
 
 END = 29
-SIZES: dict[str, Any] = {
+SIZES = {
     **{"vocab_size": 30, "hidden_size": 12, "embedding_size": 8},
     **{"eos_token_id": END, "decoder_start_token_id": END},
 }
 SCPN = {"template_vocab_size": 9, "template_embedding_size": 4, "template_hidden_size": 6}
 SSRU = {"template_vocab_size": 9, "heads": 2, "feed_forward": 10, "encoder_layers": 2}
 CONVOLUTION = {"encoder_layers": 2, "decoder_layers": 2, "max_position_embeddings": 16}
-KINDS: dict[str, dict[str, Any]] = {
+KINDS = {
     "scpn": {},
     "scpn without z": {"template": "none"},
     "scpn without copying": {"use_copy": False},
@@ -45,7 +38,7 @@ EVERY = pytest.mark.parametrize("kind", KINDS)
 BOTH = pytest.mark.parametrize("kind", ["scpn", "ssru", "convolution"])
 
 
-def make(kind: str, **settings: Any) -> Any:
+def make(kind, **settings):
     torch.manual_seed(0)
     settings = KINDS[kind] | settings
     if kind.startswith("scpn"):
@@ -56,14 +49,14 @@ def make(kind: str, **settings: Any) -> Any:
     return GatedConvModel(GatedConvConfig(**(SIZES | CONVOLUTION | settings))).eval()
 
 
-def extra_inputs(kind: str) -> dict[str, torch.Tensor]:
+def extra_inputs(kind):
     """Return the inputs besides the sentence."""
     is_used = kind.startswith("scpn") or kind in ("ssru", "ssru guided")
     return BESIDE if is_used else {}
 
 
 @EVERY
-def test_cached_and_full_decoding_are_equal(kind: str) -> None:
+def test_cached_and_full_decoding_are_equal(kind):
     model, more = make(kind), extra_inputs(kind)
     wanted = model(SOURCE, MASK, decoder_input_ids=TARGET, use_cache=False, **more).logits
     for sizes in ([1, 1, 1, 1, 1], [3, 1, 1], [2, 3]):
@@ -78,9 +71,9 @@ def test_cached_and_full_decoding_are_equal(kind: str) -> None:
 
 @EVERY
 @pytest.mark.parametrize("beams", [1, 4])
-def test_generation_with_and_without_the_cache_is_equal(kind: str, beams: int) -> None:
+def test_generation_with_and_without_the_cache_is_equal(kind, beams):
     model = make(kind)
-    how: dict[str, Any] = {"num_beams": beams, "max_new_tokens": 12, **extra_inputs(kind)}
+    how = {"num_beams": beams, "max_new_tokens": 12, **extra_inputs(kind)}
     how |= {"num_return_sequences": beams, "attention_mask": MASK}
     with_cache = model.generate(SOURCE, use_cache=True, **how)
     assert torch.equal(with_cache, model.generate(SOURCE, use_cache=False, **how))
@@ -89,7 +82,7 @@ def test_generation_with_and_without_the_cache_is_equal(kind: str, beams: int) -
 
 @BOTH
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_padding_changes_nothing(kind: str, side: str) -> None:
+def test_padding_changes_nothing(kind, side):
     model = make(kind)
     template = TEMPLATE[1:, :3]
     is_steered = kind != "convolution"
@@ -108,7 +101,7 @@ def test_padding_changes_nothing(kind: str, side: str) -> None:
 
 
 @BOTH
-def test_later_tokens_are_not_seen(kind: str) -> None:
+def test_later_tokens_are_not_seen(kind):
     model, more = make(kind), extra_inputs(kind)
     wanted = model(SOURCE, MASK, decoder_input_ids=TARGET, **more).logits
     changed = TARGET.clone()
@@ -119,7 +112,7 @@ def test_later_tokens_are_not_seen(kind: str) -> None:
 
 
 @BOTH
-def test_an_empty_source_or_template_is_allowed(kind: str) -> None:
+def test_an_empty_source_or_template_is_allowed(kind):
     model, nothing = make(kind), torch.zeros(1, 3, dtype=torch.long)
     more = dict.fromkeys(extra_inputs(kind), nothing)
     found = model(nothing, nothing, decoder_input_ids=TARGET[:1], **more).logits
@@ -132,18 +125,17 @@ def test_an_empty_source_or_template_is_allowed(kind: str) -> None:
 
 
 @EVERY
-def test_a_saved_model_loads_with_auto_classes(kind: str, tmp_path: Path) -> None:
+def test_a_saved_model_loads_with_auto_classes(kind, tmp_path):
     more = extra_inputs(kind)
-    check_saving(
-        make(kind),
-        tmp_path,
-        AutoModelForSeq2SeqLM,
-        lambda loaded: loaded(SOURCE, MASK, labels=LABELS, **more).logits,
-    )
+
+    def run(loaded):
+        return loaded(SOURCE, MASK, labels=LABELS, **more).logits
+
+    check_saving(make(kind), tmp_path, AutoModelForSeq2SeqLM, run)
 
 
 @EVERY
-def test_every_weight_is_trained(kind: str) -> None:
+def test_every_weight_is_trained(kind):
     model = make(kind).train()
     model(SOURCE, MASK, labels=LABELS, **extra_inputs(kind)).loss.backward()
     trained = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
@@ -151,21 +143,14 @@ def test_every_weight_is_trained(kind: str) -> None:
 
 
 @EVERY
-def test_targets_give_the_loss_and_gradients_of_labels(kind: str) -> None:
+def test_targets_give_the_loss_and_gradients_of_labels(kind):
     model, is_target = make(kind).train(), LABELS >= 0
     read = model.prepare_decoder_input_ids_from_labels(LABELS)
-    found = []
+    found, more = [], {"decoder_input_ids": read, "return_dict": False, **extra_inputs(kind)}
     for given in ({"labels": LABELS}, {"logits_at": is_target, "targets": LABELS[is_target]}):
         model.zero_grad()
         torch.manual_seed(0)  # for dropout
-        loss, *_ = model(
-            SOURCE,
-            MASK,
-            decoder_input_ids=read,
-            return_dict=False,
-            **given,
-            **extra_inputs(kind),
-        )
+        loss, *_ = model(SOURCE, MASK, **given, **more)
         loss.backward()
         found.append([loss, *(p.grad.clone() for p in model.parameters() if p.requires_grad)])
     torch.testing.assert_close(*found, atol=1e-6, rtol=1e-4)
@@ -173,49 +158,34 @@ def test_targets_give_the_loss_and_gradients_of_labels(kind: str) -> None:
 
 @pytest.mark.slow
 @BOTH
-def test_seq2seq_trainer_trains_with_templates(kind: str, tmp_path: Path) -> None:
-    sizes = {"hidden_size": 24, "embedding_size": 16}
+def test_seq2seq_trainer_trains_with_templates(kind, tmp_path):
     more = {"template_hidden_size": 16, "template_embedding_size": 8} if kind == "scpn" else {}
-    model = make(kind, **sizes, **more)
+    model = make(kind, hidden_size=24, embedding_size=16, **more)
     row = {"input_ids": SOURCE[0], "attention_mask": MASK[0], "labels": TARGET[0]}
     rows = [row]
     if kind == "scpn":
-        other, turned = torch.tensor([6, 7, 6, 7, 6]), TARGET[0][[3, 2, 1, 0, 4]]
-        rows = [
-            row | {"template_ids": TEMPLATE[0]},
-            row | {"template_ids": other, "labels": turned},
-        ]
+        other, turned = torch.tensor([6, 7, 6, 7, 6]), TARGET[0, [3, 2, 1, 0, 4]]
+        rows = [row | {"template_ids": TEMPLATE[0]}]
+        rows.append(row | {"template_ids": other, "labels": turned})
     arguments = Seq2SeqTrainingArguments(
         str(tmp_path), per_device_train_batch_size=4, num_train_epochs=160, learning_rate=0.02,
         report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True,
         predict_with_generate=True,
     )  # fmt: skip
-    Seq2SeqTrainer(model, arguments, train_dataset=rows * (4 // len(rows))).train()  # type: ignore
+    Seq2SeqTrainer(model, arguments, train_dataset=rows * (4 // len(rows))).train()
     for each in rows:
         given = {k: v[None] for k, v in each.items() if k == "template_ids"}
         written = model.eval().generate(SOURCE[:1], max_new_tokens=8, **given)
         assert written[0, 1:].tolist() == each["labels"].tolist()
 
 
-def test_guidance_raises_what_the_template_makes_likelier() -> None:
-    scores = {}
-    for guidance in (1.0, 2.5):
-        model = make("ssru", guidance=guidance)
-        scores[guidance] = model(SOURCE, MASK, decoder_input_ids=TARGET, **BESIDE).logits
-    wanted = scores[1.0].log_softmax(-1)
-    free = make("ssru")(SOURCE, MASK, decoder_input_ids=TARGET).logits.log_softmax(-1)
+def test_guidance_raises_what_the_template_makes_likelier():
+    plain, guided = (make("ssru", guidance=guidance) for guidance in (1.0, 2.5))
+    given = {"input_ids": SOURCE, "attention_mask": MASK, "decoder_input_ids": TARGET}
+    wanted = plain(**given, **BESIDE).logits.log_softmax(-1)
+    free = plain(**given).logits.log_softmax(-1)
     assert not torch.allclose(free, wanted, atol=1e-3)
-    torch.testing.assert_close(scores[2.5], free + 2.5 * (wanted - free))
-    chosen = TARGET > 0
-    likely = [
-        make("ssru", guidance=guidance)(
-            SOURCE,
-            MASK,
-            decoder_input_ids=TARGET,
-            logits_at=chosen,
-            targets=TARGET[chosen],
-            **BESIDE,
-        ).loss
-        for guidance in (1.0, 2.5)
-    ]
-    assert likely[0] == likely[1]  # the held-out likelihood is without guidance
+    found = guided(**given, **BESIDE).logits
+    torch.testing.assert_close(found, free + 2.5 * (wanted - free))
+    given |= {"logits_at": TARGET > 0, "targets": TARGET[TARGET > 0], **BESIDE}
+    assert plain(**given).loss == guided(**given).loss  # the held-out likelihood is unguided

@@ -1,19 +1,11 @@
-"""Supervised models: equations, padding, saving, invalid input."""
-
-from __future__ import annotations
-
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
-from paraphrastic_hf.models.supervised.base import SupervisedModel
-from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
-from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.models.supervised.classifier import ClassifierModel
+from paraphrastic_hf.models.supervised.relatedness import RelatednessModel
 from tests.models.encoders import MIXTURES, NAMES, VOCAB, new_encoder
 from tests.models.saving import check_saving
 from tests.oracles import head_logits, relatedness_loss
@@ -24,20 +16,15 @@ SECOND = [[3, 2], [8, 9, 10, 11], [6, 7]]
 GOLD = [1.0, 3.6, 5.0]
 
 
-def relatedness(name: str = "averaging", **settings: Any) -> RelatednessModel:
-    encoder = new_encoder(name)
-    config = RelatednessConfig(encoder=encoder.config.to_dict(), **{"head_size": 7, **settings})
-    return RelatednessModel(config).eval()
+def relatedness(name="averaging", model_class=RelatednessModel, **settings):
+    settings = {"encoder": new_encoder(name).config.to_dict(), "head_size": 7, **settings}
+    return model_class(model_class.config_class(**settings)).eval()
 
 
-def classifier(name: str = "averaging", **settings: Any) -> ClassifierModel:
-    config = ClassifierConfig(
-        encoder=new_encoder(name).config.to_dict(), **{"head_size": 7, "num_labels": 3, **settings}
-    )
-    return ClassifierModel(config).eval()
+classifier = partial(relatedness, model_class=ClassifierModel, num_labels=3)
 
 
-def pairs(first: list[list[int]], second: list[list[int]], gap: int = 0) -> dict[str, Tensor]:
+def pairs(first, second, gap=0):
     """Return a padded batch of pairs, with `gap` masked positions between the texts."""
     rows = zip(first, second, strict=True)
     texts = [[(i, 1, 0) for i in a] + [(9, 0, 0)] * gap + [(i, 1, 1) for i in b] for a, b in rows]
@@ -47,12 +34,12 @@ def pairs(first: list[list[int]], second: list[list[int]], gap: int = 0) -> dict
     return {name: table[..., k] for k, name in enumerate(names)}
 
 
-def embeddings(model: SupervisedModel, texts: list[list[int]]) -> list[list[float]]:
+def embeddings(model, texts):
     rows = [model.encoder(torch.tensor([text]), pooled_only=True) for text in texts]
     return [row.sentence_embedding[0].double().tolist() for row in rows]
 
 
-def by_oracle(model: SupervisedModel, features: list[float]) -> list[float]:
+def by_oracle(model, features):
     hidden, output = model.head.hidden, model.head.output
     return head_logits(
         features,
@@ -63,7 +50,7 @@ def by_oracle(model: SupervisedModel, features: list[float]) -> list[float]:
     )
 
 
-def pair_features(model: SupervisedModel) -> list[list[float]]:
+def pair_features(model):
     sides = zip(embeddings(model, FIRST), embeddings(model, SECOND), strict=True)
     return [
         [x * y for x, y in zip(a, b, strict=True)] + [abs(x - y) for x, y in zip(a, b, strict=True)]
@@ -72,7 +59,7 @@ def pair_features(model: SupervisedModel) -> list[list[float]]:
 
 
 @pytest.mark.parametrize(("size", "lowest"), [(7, 1), (0, 0)])
-def test_relatedness_matches_the_paper(size: int, lowest: int) -> None:
+def test_relatedness_matches_the_paper(size, lowest):
     model = relatedness(head_size=size, lowest=lowest)
     torch.nn.init.normal_(model.head.output.bias)
     found = model(**pairs(FIRST, SECOND), labels=torch.tensor(GOLD))
@@ -84,7 +71,7 @@ def test_relatedness_matches_the_paper(size: int, lowest: int) -> None:
 
 
 @pytest.mark.parametrize("pairs_of_texts", [True, False])
-def test_entailment_and_sentiment_match_the_paper(pairs_of_texts: bool) -> None:
+def test_entailment_and_sentiment_match_the_paper(pairs_of_texts):
     model = classifier(pairs=pairs_of_texts)
     gold = torch.tensor([0, 2, 1])
     if pairs_of_texts:
@@ -99,7 +86,7 @@ def test_entailment_and_sentiment_match_the_paper(pairs_of_texts: bool) -> None:
 
 
 @EVERY
-def test_padding_and_other_pairs_do_not_change_a_score(name: str) -> None:
+def test_padding_and_other_pairs_do_not_change_a_score(name):
     model = relatedness(name)
     found = model(**pairs(FIRST, SECOND, gap=2)).logits
     for row in range(3):
@@ -109,7 +96,7 @@ def test_padding_and_other_pairs_do_not_change_a_score(name: str) -> None:
 
 
 @EVERY
-def test_every_parameter_is_trained_and_in_encoder_or_head(name: str) -> None:
+def test_every_parameter_is_trained_and_in_encoder_or_head(name):
     model = relatedness(name).train()
     for table in model.tables():
         table.sparse = True
@@ -125,17 +112,15 @@ def test_every_parameter_is_trained_and_in_encoder_or_head(name: str) -> None:
 
 
 @EVERY
-def test_a_saved_model_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
+def test_a_saved_model_loads_with_equal_weights(name, tmp_path):
+    def run(model):
+        return model(**pairs(FIRST, SECOND)).logits
+
     for number, model in enumerate((relatedness(name), classifier(name, pairs=True))):
-        check_saving(
-            model,
-            tmp_path / str(number),
-            AutoModelForSequenceClassification,
-            lambda loaded: loaded(**pairs(FIRST, SECOND)).logits,
-        )
+        check_saving(model, tmp_path / str(number), AutoModelForSequenceClassification, run)
 
 
-def test_head_dropout_is_only_active_in_training() -> None:
+def test_head_dropout_is_only_active_in_training():
     model = relatedness(head_dropout=0.5)
     torch.manual_seed(0)
     for is_training in (True, False):
@@ -143,7 +128,7 @@ def test_head_dropout_is_only_active_in_training() -> None:
         assert torch.equal(*scores) != is_training
 
 
-def test_only_models_with_one_table_can_be_resized() -> None:
+def test_only_models_with_one_table_can_be_resized():
     model = relatedness()
     assert model.resize_token_embeddings() is model.get_input_embeddings()
     others = model, *map(new_encoder, ("weighted", *MIXTURES))

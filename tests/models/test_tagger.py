@@ -1,13 +1,7 @@
 """Tagger: scores do not depend on the layout, and each distinct word is encoded once."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
 from transformers import AutoModelForTokenClassification
 
 from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
@@ -25,20 +19,20 @@ CAPITALS = torch.tensor([1, 0, 0, 1])
 INDEX = torch.tensor([[0, 1, 0, 2, 3], [3, 3, -1, -1, -1]])
 
 
-def new_tagger(name: str, **settings: Any) -> TaggerModel:
+def new_tagger(name, **settings):
     encoder = new_encoder(name).config.to_dict()
     config = TaggerConfig.of(encoder, TAGS, **{"head_size": 5, **settings})
     torch.manual_seed(0)
     return TaggerModel(config).eval()
 
 
-def scores(model: TaggerModel, index: Tensor = INDEX, **changed: Tensor) -> Tensor:
+def scores(model, index=INDEX, **changed):
     inputs = {"input_ids": IDS, "attention_mask": MASK, "capitals": CAPITALS, **changed}
     return model(word_index=index, **inputs).logits
 
 
 @EVERY
-def test_padding_other_sentences_and_word_order_do_not_change_scores(name: str) -> None:
+def test_padding_other_sentences_and_order_of_words_do_not_change_scores(name):
     model = new_tagger(name)
     together = scores(model)
     assert together.shape == (2, 5, 3)
@@ -53,24 +47,15 @@ def test_padding_other_sentences_and_word_order_do_not_change_scores(name: str) 
     torch.testing.assert_close(found[:, 2:7], together)
     order = torch.tensor([2, 0, 3, 1])
     index = torch.where(INDEX >= 0, torch.argsort(order)[INDEX.clamp(min=0)], INDEX)
-    names = {"input_ids": IDS, "attention_mask": MASK, "capitals": CAPITALS}
-    given = {name: tensor[order] for name, tensor in names.items()}
-    torch.testing.assert_close(scores(model, index, **given), together)
+    apart = torch.full_like(INDEX, -1)  # each word encoded once for every place
+    apart[INDEX >= 0] = torch.arange((INDEX >= 0).sum())
+    for words, places in ((order, index), (INDEX[INDEX >= 0], apart)):
+        inputs = {"input_ids": IDS, "attention_mask": MASK, "capitals": CAPITALS}
+        given = {name: tensor[words] for name, tensor in inputs.items()}
+        torch.testing.assert_close(scores(model, places, **given), together)
 
 
-@EVERY
-def test_distinct_words_equal_words_encoded_one_by_one(name: str) -> None:
-    model = new_tagger(name)
-    flat = INDEX[INDEX >= 0]
-    apart = torch.full_like(INDEX, -1)
-    apart[INDEX >= 0] = torch.arange(len(flat))
-    found = scores(
-        model, apart, input_ids=IDS[flat], attention_mask=MASK[flat], capitals=CAPITALS[flat]
-    )
-    torch.testing.assert_close(found, scores(model))
-
-
-def test_empty_sentences_have_no_scores_and_the_default_is_one_sentence() -> None:
+def test_empty_sentences_have_no_scores_and_the_default_is_one_sentence():
     model = new_tagger("charagram")
     assert scores(model, INDEX[:0]).shape == (0, 5, 3)
     assert scores(model, torch.full((1, 0), -1)).shape == (1, 0, 3)
@@ -79,7 +64,7 @@ def test_empty_sentences_have_no_scores_and_the_default_is_one_sentence() -> Non
     torch.testing.assert_close(model(IDS, MASK).logits, expected)
 
 
-def test_the_capital_feature_can_be_left_out() -> None:
+def test_the_capital_feature_can_be_left_out():
     turned = 1 - CAPITALS
     with_it = new_tagger("charagram")
     assert (scores(with_it, capitals=turned) - scores(with_it))[INDEX >= 0].abs().max() > 0
@@ -87,7 +72,7 @@ def test_the_capital_feature_can_be_left_out() -> None:
     assert torch.equal(scores(without, capitals=turned), scores(without))
 
 
-def test_word_vectors_by_hand() -> None:
+def test_word_vectors_by_hand():
     """relu(W g + b) and the capital, with W twice the identity and b = 1."""
     model = new_tagger("charagram", word_layer="relu")
     with torch.no_grad():
@@ -99,7 +84,7 @@ def test_word_vectors_by_hand() -> None:
     assert found[:, SIZE].tolist() == [1.0, 0.0, 0.0, 1.0]
 
 
-def test_the_loss_is_the_mean_over_labeled_words() -> None:
+def test_the_loss_is_the_mean_over_labeled_words():
     model = new_tagger("charagram")
     labels = torch.tensor([[0, 1, -100, 2, 2], [1, 0, -100, -100, -100]])
     found = model(IDS, MASK, word_index=INDEX, capitals=CAPITALS, labels=labels)
@@ -109,7 +94,7 @@ def test_the_loss_is_the_mean_over_labeled_words() -> None:
 
 
 @EVERY
-def test_a_saved_tagger_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
+def test_a_saved_tagger_loads_with_equal_weights(name, tmp_path):
     model = new_tagger(name, word_layer="tanh")
     assert model.config.id2label == dict(enumerate(TAGS))
     check_saving(model, tmp_path, AutoModelForTokenClassification, scores)

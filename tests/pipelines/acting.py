@@ -1,7 +1,5 @@
 """Stages for tests of executors that die, hang or fail on demand."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
@@ -14,16 +12,21 @@ from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineErr
 from paraphrastic_hf.pipelines.engines.commands import CommandEngine
 from paraphrastic_hf.pipelines.stages import Stage
 
+ERRORS = {
+    "fail": DataError("a row is bad"),
+    "disk": OSError(errno.ENOSPC, "No space left on device"),
+    "missing": FileNotFoundError(errno.ENOENT, "No such file", "rows.tsv"),
+    "network": ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"),
+    "engine": EngineError("it gave up"),
+    "program": MissingEngineError("no such program"),
+}
+
 
 class Acting(Stage):
     """Write `done-RANK`, after misbehaving in one task.
 
-    Args:
-        folder: Folder to write. `begun-RANK` gets a byte for each start of a task.
-        how: `kill`, `hang`, `fail`, `disk`, `missing`, `network`, `engine`, `program`, or
-            `command`, which writes its process numbers. With the suffix `-once`, only the first
-            time.
-        rank: The task that misbehaves.
+    `how` is one of `ERRORS`, `kill`, `hang`, or `command`, which writes its process numbers. With
+    the suffix `-once`, only the first start fails. `begun-RANK` gets a byte for each start.
     """
 
     def __init__(self, folder: Path, how: str = "", rank: int = 1) -> None:
@@ -42,27 +45,13 @@ class Acting(Stage):
         yield
 
     def act(self, how: str) -> None:
+        if how in ERRORS:
+            raise ERRORS[how]
         if how == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         elif how == "hang":
             time.sleep(600)
-        elif how == "fail":
-            raise DataError("a row is bad")
-        elif how == "disk":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        elif how == "missing":
-            raise FileNotFoundError(errno.ENOENT, "No such file", "rows.tsv")
-        elif how == "network":
-            raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
-        elif how == "engine":
-            raise EngineError("it gave up")
         elif how == "command":
             note = self.folder / "processes"
-            program = [
-                "sh",
-                "-c",
-                f"echo {os.getpid()} $$ > {note}.part; mv {note}.part {note}; sleep 600",
-            ]
-            CommandEngine(program).translate(["a cat"])
-        elif how == "program":
-            raise MissingEngineError("no such program")
+            write = f"echo {os.getpid()} $$ > {note}.part; mv {note}.part {note}; sleep 600"
+            CommandEngine(["sh", "-c", write]).translate(["a cat"])

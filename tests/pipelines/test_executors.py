@@ -1,10 +1,7 @@
 """Slurm executor. Ray has its own script, `tests/robustness/ray_cluster.py`."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,8 +10,9 @@ from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.make import make_corpus
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from tests.pipelines.acting import Acting
-from tests.pipelines.test_make import PAIRS, files_of, in_this_process, recipe_of
+from tests.pipelines.test_make import PAIRS, files_of, in_this_process, recipe_of, write_pairs
 
+pytestmark = pytest.mark.usefixtures("_programs")
 TASKS = 2
 SBATCH = """#!/bin/bash
 # Runs every job of the array before it returns.
@@ -40,16 +38,12 @@ exec "$@"
 
 
 @pytest.fixture
-def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _programs(tmp_path, monkeypatch):
     """Put replacements of Slurm's programs first on the path."""
     folder = tmp_path / "programs"
     folder.mkdir()
-    for name, text in (
-        ("sbatch", SBATCH),
-        ("squeue", SQUEUE),
-        ("srun", SRUN),
-        ("scontrol", "#!/bin/bash\necho here\n"),
-    ):
+    programs = {"sbatch": SBATCH, "squeue": SQUEUE, "srun": SRUN}
+    for name, text in {**programs, "scontrol": "#!/bin/bash\necho here\n"}.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
@@ -58,30 +52,25 @@ def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(known))
 
 
-@pytest.mark.usefixtures("_programs")
-def test_slurm_runs_the_incomplete_tasks(tmp_path: Path) -> None:
-    make = MakeArguments(
-        executor="slurm", partition="cpu", tasks=TASKS, memory=3.0, cpus=2, slurm={"account": "me"}
-    )
+def run(folder, **how):
+    make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS, **how)
+    return run_stages([Acting(folder, "fail-once")], make, folder / "logs")
 
-    def run() -> list[int]:
-        stage: Any = Acting(tmp_path, "fail-once")
-        return run_stages([stage], make, tmp_path / "logs")
 
-    assert run() == [1]
+def test_slurm_runs_the_incomplete_tasks(tmp_path):
+    how = {"memory": 3.0, "cpus": 2, "slurm": {"account": "me"}}
+    assert run(tmp_path, **how) == [1]
     script = (tmp_path / "logs" / "launch_script.slurm").read_text()
     for line in ("partition=cpu", "cpus-per-task=2", "mem-per-cpu=2G", "account=me", "array=0-1"):
         assert f"#SBATCH --{line}" in script
-    assert run() == []
+    assert run(tmp_path, **how) == []
     begun = [(tmp_path / f"begun-{rank}").stat().st_size for rank in range(TASKS)]
     assert begun == [1, 2]
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_programs")
-def test_slurm_runs_the_phases_of_a_corpus_in_order(tmp_path: Path) -> None:
-    pairs, output = tmp_path / "pairs.tsv", tmp_path / "out"
-    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+def test_slurm_runs_the_phases_of_a_corpus_in_order(tmp_path):
+    pairs, output = write_pairs(tmp_path / "pairs.tsv"), tmp_path / "out"
     steps = [{"semantic_duplicates": {"model": "tiny", "at_most": 0.97}}, "duplicates"]
     make = {"tasks": TASKS, "block": 40, "executor": "slurm", "partition": "cpu"}
     recipe = recipe_of(pairs, steps=steps, make=make)
@@ -90,45 +79,28 @@ def test_slurm_runs_the_phases_of_a_corpus_in_order(tmp_path: Path) -> None:
     assert files_of(output) == in_this_process(recipe, tmp_path / "here")
 
 
-@pytest.mark.usefixtures("_programs")
-def test_queued_slurm_jobs_are_not_submitted_again(tmp_path: Path) -> None:
-    make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS)
+def test_queued_slurm_jobs_are_not_submitted_again(tmp_path):
     waiting, jobs = tmp_path / "programs" / "job-7", tmp_path / "logs" / "ranks_to_run.json"
-
-    def run() -> list[int]:
-        stage: Any = Acting(tmp_path, "fail-once")
-        return run_stages([stage], make, tmp_path / "logs")
-
-    assert run() == [1]
+    assert run(tmp_path) == [1]
     waiting.touch()
     listed = jobs.read_text()
-    assert run() == [1]
+    assert run(tmp_path) == [1]
     assert jobs.read_text() == listed  # the waiting jobs read this file
     waiting.unlink()
-    assert run() == []
+    assert run(tmp_path) == []
 
 
 @pytest.mark.parametrize("program", ["sbatch", "squeue"])
-@pytest.mark.usefixtures("_programs")
-def test_a_machine_without_slurm_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
-) -> None:
+def test_a_machine_without_slurm_is_refused(tmp_path, monkeypatch, program):
     (tmp_path / "programs" / program).unlink()
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))
-    make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS)
-    stage: Any = Acting(tmp_path)
     with pytest.raises(ParaphrasticError):
-        run_stages([stage], make, tmp_path / "logs")
+        run(tmp_path)
 
 
-@pytest.mark.usefixtures("_programs")
-def test_rejected_slurm_jobs_are_an_error(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_rejected_slurm_jobs_are_an_error(tmp_path, capfd):
     refusing = "#!/bin/bash\necho 'invalid partition specified: gpu' >&2\nexit 1\n"
     (tmp_path / "programs" / "sbatch").write_text(refusing)
-    make = MakeArguments(executor="slurm", partition="gpu", tasks=TASKS)
-    stage: Any = Acting(tmp_path)
     with pytest.raises(ParaphrasticError):
-        run_stages([stage], make, tmp_path / "logs")
+        run(tmp_path)
     assert "invalid partition" in capfd.readouterr().err

@@ -1,17 +1,13 @@
 """Steps that filter by meaning, beside brute force in numpy."""
 
-from __future__ import annotations
-
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -27,43 +23,48 @@ from paraphrastic_hf.pipelines.recipe import load_corpus_recipe
 from paraphrastic_hf.pipelines.steps.meaning import normalized
 from paraphrastic_hf.pipelines.steps.registry import make_step
 from paraphrastic_hf.pipelines.steps.scores import POOL
-from tests.pipelines.test_make import PAIRS, files_of, in_this_process, recipe_of, sentence
+from tests.pipelines.test_make import (
+    PAIRS,
+    files_of,
+    in_this_process,
+    recipe_of,
+    rows_and_rejects,
+    sentence,
+    write_pairs,
+)
 
 TOLERANCE = 2e-6  # float32 sums in another order
 MODEL = "tiny"
 
 
-def units(texts: Sequence[str], model: str = MODEL) -> np.ndarray:
+def units(texts, model=MODEL):
     encoder = SentenceEncoder.from_pretrained(model)
     return np.asarray(encoder.encode(list(texts), normalize_embeddings=True), np.float64)
 
 
-def rows_of(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+def rows_of(pairs):
     return [{"reference": a, "translation": b} for a, b in pairs]
 
 
-def assert_scores(found: Sequence[float | None], expected: Sequence[float | None]) -> None:
+def assert_scores(found, expected):
     as_numbers = [np.array(each, np.float64) for each in (found, expected)]  # None becomes NaN
     np.testing.assert_allclose(*as_numbers, atol=TOLERANCE)
 
 
-def nearest_earlier(vectors: np.ndarray) -> list[float | None]:
-    found: list[float | None] = []
+def nearest_earlier(vectors):
+    found = []
     for place, vector in enumerate(vectors):
         earlier = vectors[:place] @ vector
         found.append(float(earlier.max()) if place and vector.any() else None)
     return found
 
 
-# -- semantic_duplicates ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("of", ["reference", "translation", "pair"])
 @pytest.mark.parametrize("block", [7, 400])
-def test_scores_are_cosines_with_the_nearest_earlier_text(of: str, block: int) -> None:
+def test_scores_are_cosines_with_the_nearest_earlier_text(of, block):
     rows = rows_of([*PAIRS[:99], ("", "a cat"), *PAIRS[:50]])
     step = make_step("semantic_duplicates", {"of": of, "model": MODEL})
-    found: list[float | None] = []
+    found = []
     for start in range(0, len(rows), block):
         found += step.score(rows[start : start + block])
     sides = [[row[side] for row in rows] for side in ("reference", "translation")]
@@ -77,14 +78,13 @@ def test_scores_are_cosines_with_the_nearest_earlier_text(of: str, block: int) -
     assert all(score is not None and score > 0.99999 for score in found[-50:])
 
 
-def test_duplicates_are_found_across_tasks_after_earlier_steps(tmp_path: Path) -> None:
+def test_duplicates_are_found_across_tasks_after_earlier_steps(tmp_path):
     choice = random.Random(1)
     pairs = [
         (f"{sentence(n)} {choice.choice('abc')}", "some dogs" if n % 3 else f"{n} dogs")
         for n in range(400)
     ]
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
+    path = write_pairs(tmp_path / "pairs.tsv", pairs)
     steps = [
         {"numbers": {"at_most": 0}},
         {"semantic_duplicates": {"model": MODEL, "at_most": 0.95}},
@@ -100,13 +100,12 @@ def test_duplicates_are_found_across_tasks_after_earlier_steps(tmp_path: Path) -
     ]
     scores = nearest_earlier(units(texts))
     kept = [text for text, s in zip(texts, scores, strict=True) if s is None or s <= 0.95]
-    data = [row for name, rows in files.items() if name.startswith("data") for row in rows]
-    assert [row["reference"] for row in data] == kept
+    assert [row["reference"] for row in rows_and_rejects(files)[0]] == kept
     assert 10 < len(kept) < len(texts) - 10
     assert sum(map(len, files.values())) == len(pairs)
 
 
-def test_highest_cosines_equal_those_of_the_whole_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_highest_cosines_equal_those_of_the_whole_matrix(monkeypatch):
     monkeypatch.setattr("paraphrastic_hf.mining.search.TILE", 7)
     rng = np.random.default_rng(1)
     first, second = (rng.normal(size=(n, 5)) for n in (20, 33))
@@ -115,10 +114,7 @@ def test_highest_cosines_equal_those_of_the_whole_matrix(monkeypatch: pytest.Mon
     assert highest_cosines(first[:0], second).shape == (0,)
 
 
-# -- cross_lingual_score ---------------------------------------------------------------------------
-
-
-def margins(rows: Sequence[dict[str, str]], k: int, margin: str) -> list[float]:
+def margins(rows, k, margin):
     """Margin scores by the whole matrix of distinct sentences."""
     sides = [[row[name] for row in rows] for name in ("reference", "translation")]
     distinct = [list(dict.fromkeys(side)) for side in sides]
@@ -136,7 +132,7 @@ def margins(rows: Sequence[dict[str, str]], k: int, margin: str) -> list[float]:
 
 
 @pytest.mark.parametrize("margin", ["ratio", "distance"])
-def test_margins_equal_those_of_the_whole_matrix(margin: str) -> None:
+def test_margins_equal_those_of_the_whole_matrix(margin):
     rows = rows_of([*PAIRS[:200], *PAIRS[:30]])
     settings = {"model": MODEL, "margin": margin, "k": 3}
     found = make_step("cross_lingual_score", settings).score(rows)
@@ -146,7 +142,7 @@ def test_margins_equal_those_of_the_whole_matrix(margin: str) -> None:
     assert_scores(step.score(rows[150:]), margins(rows, 3, margin)[150:])
 
 
-def test_margins_forget_rows_beyond_the_pool() -> None:
+def test_margins_forget_rows_beyond_the_pool():
     rows = rows_of([(f"{a} {n}", b) for n in range(8) for a, b in PAIRS])[: POOL + 100]
     step = make_step("cross_lingual_score", {"model": MODEL, "margin": "ratio"})
     step.score(rows[:200])
@@ -154,7 +150,7 @@ def test_margins_forget_rows_beyond_the_pool() -> None:
     assert_scores(found[-5:], margins(rows[100:], 4, "ratio")[-5:])
 
 
-def test_a_pair_without_known_tokens_scores_0() -> None:
+def test_a_pair_without_known_tokens_scores_0():
     rows = rows_of([("\ud800", "\ud801"), ("a cat", ""), ("", "")])
     for margin in ("none", "ratio"):
         step = make_step("cross_lingual_score", {"margin": margin})
@@ -162,20 +158,16 @@ def test_a_pair_without_known_tokens_scores_0() -> None:
         assert step.score(rows)[1:] == [None, None]
 
 
-def test_the_bitext_is_scored_before_and_after_translation() -> None:
+def test_the_bitext_is_scored_before_and_after_translation():
     row = {"reference": "the cat is asleep", "source": "le chat dort"}
     step = make_step("cross_lingual_score")
     before, after = step.score([row]) + step.score([row | {"translation": "stocks fell"}])
     assert before == after
-    assert before is not None
     assert before > 0.5
 
 
-# -- exclude ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture
-def test_set(tmp_path: Path) -> Path:
+def test_set(tmp_path):
     path = tmp_path / "test.tsv"
     lines = [f"{n}\t{a}\t{b}" for n, (a, b) in enumerate(PAIRS[:60])]
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -183,19 +175,19 @@ def test_set(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("of", ["all", "reference", "translation"])
-def test_exclusion_scores_the_nearest_text(of: str, test_set: Path) -> None:
+def test_exclusion_scores_the_nearest_text(of, test_set):
     rows = rows_of([*PAIRS[40:140], ("", "")])
     step = make_step("exclude", {"paths": [str(test_set)], "of": of, "model": MODEL})
     found = step.score(rows)
     others = units([text for pair in PAIRS[:60] for text in pair])
     sides = ["reference", "translation"] if of == "all" else [of]
     cosines = [units([row[side] for row in rows]) @ others.T for side in sides]
-    expected: list[float | None] = np.maximum.reduce(cosines).max(1).tolist()
+    expected = np.maximum.reduce(cosines).max(1).tolist()
     assert_scores(found[:-1], expected[:-1])
     assert found[-1] is None
 
 
-def test_equal_words_score_1_and_short_texts_are_ignored(tmp_path: Path) -> None:
+def test_equal_words_score_1_and_short_texts_are_ignored(tmp_path):
     (tmp_path / "a.txt").write_text("Zxq vbn, wwq jjk!\nthank you\n猫在睡觉。\n")
     texts = ["zxq VBN wwq  jjk", "zxq vbn wwq", "Thank you", "猫在睡觉"]
     scores = make_step("exclude", {"paths": [str(tmp_path)]}).score(
@@ -207,7 +199,7 @@ def test_equal_words_score_1_and_short_texts_are_ignored(tmp_path: Path) -> None
     assert step.score(rows_of([("!", "?")])) != [1]
 
 
-def test_a_file_without_long_texts_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_long_texts_is_refused(tmp_path):
     (tmp_path / "gold.txt").write_text("1\n0\n")
     step = make_step("exclude", {"paths": [str(tmp_path / "gold.txt")]})
     with pytest.raises(DataError, match=r"gold\.txt.*4"):
@@ -216,25 +208,20 @@ def test_a_file_without_long_texts_is_refused(tmp_path: Path) -> None:
         make_step("exclude", {"paths": []})
 
 
-def test_normalized_texts_ignore_case_marks_and_space() -> None:
+def test_normalized_texts_ignore_case_marks_and_space():
     assert normalized(" ＡＢＣ—don’t ") == normalized("abc DON'T.")
     assert normalized("\ud800 … ") == ""
 
 
 def test_excluded_files_are_below_the_data_root_and_must_not_change(
-    test_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+    test_set, tmp_path, monkeypatch
+):
+    pairs = write_pairs(tmp_path / "pairs.tsv")
     steps = [{"exclude": {"paths": [test_set.name], "model": MODEL}}]
     recipe = recipe_of(pairs, steps=steps)
     with pytest.raises(RecipeError, match=r"test\.tsv"):
         make_corpus(recipe, tmp_path / "missing", data_root=tmp_path / "elsewhere")
-
-    def killed(*_: Any, **__: Any) -> list[int]:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(make, "run_stages", killed)
+    monkeypatch.setattr(make, "run_stages", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         make_corpus(recipe, tmp_path / "out", data_root=tmp_path)
     test_set.write_text("other sentences of four words\n")
@@ -242,10 +229,7 @@ def test_excluded_files_are_below_the_data_root_and_must_not_change(
         make_corpus(recipe, tmp_path / "out", data_root=tmp_path)
 
 
-# -- recipes ---------------------------------------------------------------------------------------
-
-
-def test_the_recipe_in_the_guide_is_valid(tmp_path: Path) -> None:
+def test_the_recipe_in_the_guide_is_valid(tmp_path):
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "clean.md").read_text("utf-8")
     path = tmp_path / "guide.yaml"
     path.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
@@ -254,34 +238,22 @@ def test_the_recipe_in_the_guide_is_valid(tmp_path: Path) -> None:
     assert {"cross_lingual_score", "semantic_duplicates"} < {key for s in recipe.steps for key in s}
 
 
-def test_the_smoke_recipe_drops_what_its_summary_says(tmp_path: Path) -> None:
+def test_the_smoke_recipe_drops_what_its_summary_says(tmp_path):
     files = in_this_process(load_corpus_recipe("demo/clean"), tmp_path)
-    steps = [row["step"] for name, rows in files.items() for row in rows if "rejects" in name]
-    assert sorted(steps) == [
-        *("cross_lingual_score", "cross_lingual_score", "excluded", "excluded"),
-        *("semantic_duplicate_reference", "semantic_duplicate_reference"),
-    ]
+    steps = sorted(row["step"] for row in rows_and_rejects(files)[1])
+    names = ("cross_lingual_score", "excluded", "semantic_duplicate_reference")
+    assert steps == [name for name in names for _ in range(2)]
 
 
-# -- runs ------------------------------------------------------------------------------------------
-
-
-def in_first_phase(output: Path) -> bool:
-    return any(output.glob("logs/before_*/completions/*"))
-
-
-def in_second_phase(output: Path) -> bool:
-    return any(output.glob("logs/completions/*"))
+FIRST, SECOND = "logs/before_*/completions/*", "logs/completions/*"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reached", [in_first_phase, in_second_phase])
-def test_a_run_killed_in_either_phase_continues_to_the_same_rows(
-    reached: Callable[[Path], bool], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("reached", [FIRST, SECOND])
+def test_a_run_killed_in_either_phase_continues_to_the_same_rows(reached, tmp_path):
     pairs, recipe, output = (tmp_path / name for name in ("pairs.tsv", "recipe.yaml", "out"))
-    many = (f"{sentence(n)} {sentence(3 * n)} {n % 9}\t{n} dogs\n" for n in range(3000))
-    pairs.write_text("".join(many), encoding="utf-8")
+    many = ((f"{sentence(n)} {sentence(3 * n)} {n % 9}", f"{n} dogs") for n in range(3000))
+    write_pairs(pairs, many)
     mapping = {
         "kind": "corpus",
         "data": {"sources": [str(pairs)]},
@@ -294,16 +266,19 @@ def test_a_run_killed_in_either_phase_continues_to_the_same_rows(
         [sys.executable, "-m", "paraphrastic_hf.cli.main", *command], start_new_session=True
     )
     until = time.monotonic() + 240
-    while time.monotonic() < until and not reached(output):
+    while time.monotonic() < until and not any(output.glob(reached)):
         assert run.poll() is None, "the run ended before it could be killed"
         time.sleep(0.01)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     assert not (output / "corpus.json").exists()
     lost = next(output.glob("work/semantic_duplicate_reference/*.pickle"), None)
-    if lost is not None and reached is in_first_phase:
+    if lost is not None and reached == FIRST:
         lost.unlink()  # its task is done again
+    complete = [output / "data" / f"train-{path.name}.parquet" for path in output.glob(SECOND)]
+    stamps = [path.stat().st_mtime_ns for path in complete]
+    assert len(complete) < 8
     assert main(command) == 0
+    assert [path.stat().st_mtime_ns for path in complete] == stamps  # not written again
     assert files_of(output) == in_this_process(load_corpus_recipe(recipe), tmp_path / "whole")
     assert not list(output.rglob("*.part"))
-    shutil.rmtree(output)

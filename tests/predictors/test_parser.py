@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -18,19 +14,25 @@ from tests.texts import SENTENCES
 LINES = [*SENTENCES, "He said (`` no '') to\tit."]
 
 
-def new_parser(**settings: int) -> SentenceParser:
+def tokenizer_and_words():
+    """Return a tokenizer and the configuration of an encoder of words, with the seed set."""
     tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=300, orders=[2, 3])
     words = CharagramConfig(
         vocab_size=tokenizer.vocab_size, hidden_size=8, activation="relu", initializer_std=1.0
     )
     torch.manual_seed(0)
+    return tokenizer, words.to_dict()
+
+
+def new_parser(**settings):
+    tokenizer, words = tokenizer_and_words()
     config = ParserConfig.of(
-        words.to_dict(), list("ABC"), ["NP", "S+VP"], head_size=6, recurrent_std=1.0, **settings
+        words, list("ABC"), ["NP", "S+VP"], head_size=6, recurrent_std=1.0, **settings
     )
     return SentenceParser(ParserModel(config), tokenizer)
 
 
-def test_every_line_has_a_tree_of_its_words() -> None:
+def test_every_line_has_a_tree_of_its_words():
     found = new_parser().parse(LINES)
     assert [each.tree.words() for each in found] == [each.words for each in found]
     assert found[-1].words == ["He", "said", "(", "``", "no", "''", ")", "to", "it", "."]
@@ -39,18 +41,18 @@ def test_every_line_has_a_tree_of_its_words() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 1000])
-def test_batch_size_and_iterators_do_not_matter(batch_size: int) -> None:
+def test_batch_size_and_iterators_do_not_matter(batch_size):
     parser = new_parser()
     expected = parser.parse(LINES)
-    assert parser.parse(iter(LINES), batch_size=batch_size) == expected  # type: ignore[arg-type]
+    assert parser.parse(iter(LINES), batch_size=batch_size) == expected
     words = [line.split() for line in LINES]
-    assert parser.parse_words(iter(words)) == parser.parse_words(words)  # type: ignore[arg-type]
+    assert parser.parse_words(iter(words)) == parser.parse_words(words)
     one, other = parser.parse(["`` no '' .", '" no " .'])  # both quotes are read equally
     assert one.tree.linear() == other.tree.linear()
     assert (one.tree.words()[0], other.tree.words()[0]) == ("``", '"')
 
 
-def test_a_line_without_tree_has_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_tree_has_a_problem(monkeypatch):
     parser = new_parser(max_words=4)
     found = parser.parse(["", " \t", "a b c d", "a b c d e"])
     assert [each.problem for each in found] == ["empty", "empty", "", "too long"]
@@ -61,13 +63,7 @@ def test_a_line_without_tree_has_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
     assert parser.parse([]) == []
 
 
-def test_five_hundred_words_have_a_tree() -> None:
-    (found,) = new_parser().parse(["the cat " * 250])
-    assert len(found.words) == 500
-    assert found.problem or found.tree.words() == found.words
-
-
-def test_strings_and_foreign_tokenizers_are_refused() -> None:
+def test_strings_and_foreign_tokenizers_are_refused():
     parser = new_parser()
     with pytest.raises(DataError):
         parser.parse("the cat")
@@ -79,7 +75,7 @@ def test_strings_and_foreign_tokenizers_are_refused() -> None:
         SentenceParser(parser.model, CharNgramTokenizer.train(SENTENCES, vocab_size=20, orders=[2]))
 
 
-def test_a_saved_parser_parses_equally(tmp_path: Path) -> None:
+def test_a_saved_parser_parses_equally(tmp_path):
     parser = new_parser()
     parser.save_pretrained(tmp_path)
     loaded = SentenceParser.from_pretrained(tmp_path)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -8,10 +6,9 @@ from paraphrastic_hf.models.encoders.averaging import AveragingConfig
 from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
 from paraphrastic_hf.predictors.predict import SentencePredictor, predict_logits
-from paraphrastic_hf.text.word import WordTokenizer
 
 
-def predictor(tokenizer: WordTokenizer, kind: str) -> SentencePredictor:
+def predictor(tokenizer, kind):
     torch.manual_seed(0)
     encoder = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8).to_dict()
     if kind == "relatedness":
@@ -21,7 +18,7 @@ def predictor(tokenizer: WordTokenizer, kind: str) -> SentencePredictor:
     return SentencePredictor(ClassifierModel(config), tokenizer)
 
 
-def test_scores_do_not_depend_on_the_batch(word: WordTokenizer, sentences: list[str]) -> None:
+def test_scores_do_not_depend_on_the_batch(word, sentences):
     ours = predictor(word, "relatedness")
     first, second = sentences, [*sentences[1:], ""]
     sides = [word.encode_batch(column) for column in (first, second)]
@@ -33,9 +30,7 @@ def test_scores_do_not_depend_on_the_batch(word: WordTokenizer, sentences: list[
     assert found.max() <= 5
 
 
-def test_labels_are_those_of_the_highest_probability(
-    word: WordTokenizer, sentences: list[str]
-) -> None:
+def test_labels_are_those_of_the_highest_probability(word, sentences):
     ours = predictor(word, "sentiment")
     probabilities = ours.probabilities(sentences)
     np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
@@ -43,18 +38,12 @@ def test_labels_are_those_of_the_highest_probability(
     assert ours.predict(sentences) == expected
 
 
-@pytest.mark.parametrize(
-    ("kind", "columns"),
-    [
-        ("relatedness", (["a"],)),
-        ("entailment", (["a"],)),
-        ("sentiment", (["a"], ["b"])),
-        ("entailment", (["a"], ["b", "c"])),
-        ("sentiment", ("a text",)),
-    ],
-)
-def test_wrong_columns_are_refused(kind: str, columns: tuple, word: WordTokenizer) -> None:
-    with pytest.raises(ValueError, match=r"text|list|second"):
-        predictor(word, kind).predict(*columns)
+def test_wrong_columns_are_refused(word):
+    for kind, *columns in (
+        *(("relatedness", ["a"]), ("entailment", ["a"]), ("sentiment", ["a"], ["b"])),
+        *(("entailment", ["a"], ["b", "c"]), ("sentiment", "a text")),
+    ):
+        with pytest.raises(ValueError, match=r"text|list|second"):
+            predictor(word, kind).predict(*columns)
     with pytest.raises(ValueError, match="predict"):  # scores have no probabilities
         predictor(word, "relatedness").probabilities(["a"], ["b"])
