@@ -25,15 +25,13 @@ OWN = RECIPES / FOLDER / "own.yaml"
     ["own", "own.yaml", *(f"{FOLDER}/own", f"recipes/{FOLDER}/own.yaml", OWN)],
     ids=str,
 )
-def test_a_recipe_is_found_by_its_name_from_any_folder(
-    name: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recipe_is_found_by_its_name_from_any_folder(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert find_recipe(name) == OWN
     assert load_recipe(name) == load_recipe(OWN)
 
 
-def test_every_recipe_is_found_by_its_folder_and_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_recipe_is_found_by_its_folder_and_name(capsys):
     assert len(recipe_names()) > 60
     for name in recipe_names():
         assert find_recipe(name) == RECIPES / f"{name}.yaml"
@@ -41,9 +39,7 @@ def test_every_recipe_is_found_by_its_folder_and_name(capsys: pytest.CaptureFixt
     assert "small-bgt" in capsys.readouterr().err
 
 
-def test_a_file_takes_precedence_over_a_packaged_recipe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_takes_precedence_over_a_packaged_recipe(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("own").mkdir()  # a folder is no recipe
     assert find_recipe("own") == OWN
@@ -67,24 +63,22 @@ def test_a_file_takes_precedence_over_a_packaged_recipe(
     ],
 )
 def test_unknown_and_ambiguous_names_are_refused_with_suggestions(
-    name: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    name, named, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     Path("pairs.tsv.gz").touch()
     with pytest.raises(RecipeError, match=re.escape(named)):
         find_recipe(name)
 
 
-def test_packaged_texts_are_found_from_any_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packaged_texts_are_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert resolve_path("recipes/demo/pairs.tsv", tmp_path) == RECIPES / "demo" / "pairs.tsv"
     with pytest.raises(RecipeError):
         resolve_path("recipes/demo/absent.tsv", tmp_path)
 
 
-def test_every_recipe_is_listed_with_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_recipe_is_listed_with_a_summary(capsys):
     described = {name: (minutes, text) for name, minutes, text in describe_recipes()}
     assert list(described) == recipe_names()
     assert all(text and "\n" not in text for _, text in described.values())

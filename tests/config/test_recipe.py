@@ -72,7 +72,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_file_is_read_with_overrides_on_top(tmp_path: Path) -> None:
+def test_a_file_is_read_with_overrides_on_top(tmp_path):
     path = written(tmp_path, "dough: {flour: 500, rest: 30}\noven: {heat: 200}\n")
     bread = read_bread(path, ["--heat", "220", "--dough.rest", "null"])
     assert bread == Bread(Dough(500), Oven(220.0), [], [])
@@ -104,22 +104,20 @@ def test_a_file_is_read_with_overrides_on_top(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_key_or_value_is_named_by_its_dotted_key(
-    mapping: dict[Any, Any], named: list[str]
-) -> None:
+def test_a_wrong_key_or_value_is_named_by_its_dotted_key(mapping, named):
     with pytest.raises(RecipeError) as refused:
         build(Bread, {"dough": {"flour": 500}, **mapping})
     assert all(each in str(refused.value) for each in named)
 
 
 @pytest.mark.parametrize("text", ["1e-3", "0.001", "1.0e-3", "'0.001'"])
-def test_all_notations_of_floats_are_read(text: str, tmp_path: Path) -> None:
+def test_all_notations_of_floats_are_read(text, tmp_path):
     path = written(tmp_path, f"dough: {{flour: 1}}\noven: {{heat: {text}}}\n")
     assert read_bread(path).oven.heat == 0.001
     assert read_bread(path, ["--heat", text]).oven.heat == 0.001
 
 
-def test_integers_become_floats_and_single_values_lists() -> None:
+def test_integers_become_floats_and_single_values_lists():
     for whole in (200, 2**1023 - 1):
         heat = bake(oven={"heat": whole}).oven.heat
         assert (heat, type(heat)) == (float(whole), float)
@@ -128,14 +126,14 @@ def test_integers_become_floats_and_single_values_lists() -> None:
     assert toppings == [Topping("salt", 10), Topping("seeds", 5)]
 
 
-def test_overrides_by_hand() -> None:
+def test_overrides_by_hand():
     given = "--heat 1e2 --oven.kind=gas --names *.tsv b.tsv --is-sour true"
     names = ("names", ["*.tsv", "b.tsv"])  # a file pattern is no YAML alias
     expected = [("heat", "1e2"), ("oven.kind", "gas"), names, ("is_sour", True)]
     assert parse_overrides(given.split()) == expected
 
 
-def test_an_override_adds_to_a_shorthand() -> None:
+def test_an_override_adds_to_a_shorthand():
     @dataclass(frozen=True)
     class Snack:
         top: Topping = argument(Topping("none"), help="what goes on top")
@@ -154,9 +152,7 @@ def test_an_override_adds_to_a_shorthand() -> None:
     ],
     ids=["merged keys", "an empty section", "the last of two"],
 )
-def test_values_of_files_and_overrides_are_merged(
-    text: str, overrides: list[str], oven: Oven, tmp_path: Path
-) -> None:
+def test_values_of_files_and_overrides_are_merged(text, overrides, oven, tmp_path):
     path = written(tmp_path, f"dough: {{flour: 500}}\n{text}\n")
     assert read_bread(path, overrides).oven == oven
 
@@ -175,9 +171,7 @@ def test_values_of_files_and_overrides_are_merged(
     ],
     ids=str,
 )
-def test_a_wrong_override_names_its_key(
-    overrides: list[str], named: list[str], tmp_path: Path
-) -> None:
+def test_a_wrong_override_names_its_key(overrides, named, tmp_path):
     with pytest.raises(RecipeError) as refused:
         read_bread(written(tmp_path, "dough: {flour: 1}"), overrides)
     assert all(each in str(refused.value) for each in named)
@@ -191,7 +185,7 @@ def test_a_wrong_override_names_its_key(
     ],
     ids=["not UTF-8", "truncated", "tab", "empty", "list", "duplicate"],
 )
-def test_a_wrong_file_is_a_recipe_error(content: bytes, tmp_path: Path) -> None:
+def test_a_wrong_file_is_a_recipe_error(content, tmp_path):
     path = tmp_path / "bread.yaml"
     path.write_bytes(content)
     for wrong in (path, tmp_path, tmp_path / "missing.yaml"):
@@ -218,7 +212,7 @@ EXCESSIVE = {
 
 
 @pytest.mark.parametrize("name", EXCESSIVE)
-def test_too_deep_or_long_values_give_a_short_error(name: str, tmp_path: Path) -> None:
+def test_too_deep_or_long_values_give_a_short_error(name, tmp_path):
     value = EXCESSIVE[name]
     for text, overrides, place in (
         (f"oven: {value}\n", [], "bread.yaml"),
@@ -230,7 +224,7 @@ def test_too_deep_or_long_values_give_a_short_error(name: str, tmp_path: Path) -
         assert len(str(refused.value)) < 1000
 
 
-def test_multiplying_aliases_and_long_files_are_refused(tmp_path: Path) -> None:
+def test_multiplying_aliases_and_long_files_are_refused(tmp_path):
     with pytest.raises(RecipeError):
         read_bread(written(tmp_path, laughs(30)))
     with (tmp_path / "data.yaml").open("wb") as file:
@@ -252,6 +246,6 @@ breads = st.builds(
 
 @settings(max_examples=50)  # PyYAML is slow
 @given(breads)
-def test_a_written_recipe_can_be_read(bread: Bread) -> None:
+def test_a_written_recipe_can_be_read(bread):
     assert build(Bread, asdict(bread)) == bread
     assert build(Bread, yaml.safe_load(to_yaml(bread))) == bread

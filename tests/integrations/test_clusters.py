@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,19 +31,19 @@ def check(texts: list[str | None], vectors: list[Any]) -> None:
     assert len(texts) == len(TEXTS) + 1
 
 
-def test_a_pickle_holds_no_model() -> None:
+def test_a_pickle_holds_no_model():
     encode = ColumnEncoder("tiny")
     encode(pa.array(TEXTS))
     assert len(pickle.dumps(encode)) < 300
     assert pickle.loads(pickle.dumps(encode)).encoder is encode.encoder
 
 
-def test_an_unknown_dtype_is_named() -> None:
+def test_an_unknown_dtype_is_named():
     with pytest.raises(ValueError, match="float64"):
         ColumnEncoder("tiny", "float64")
 
 
-def test_encoding_a_column_imports_no_torch() -> None:
+def test_encoding_a_column_imports_no_torch():
     script = """if True:
         import sys, pyarrow
         from paraphrastic_hf.integrations.ray import Embed
@@ -55,7 +53,7 @@ def test_encoding_a_column_imports_no_torch() -> None:
 
 
 @pytest.fixture(scope="module")
-def ray_data() -> Iterator[Any]:
+def ray_data():
     ray = pytest.importorskip("ray")
     pytest.importorskip("ray.data")
     ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100_000_000)
@@ -64,7 +62,7 @@ def ray_data() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("is_actor", [False, True])
-def test_ray(ray_data: Any, is_actor: bool) -> None:
+def test_ray(ray_data, is_actor):
     from paraphrastic_hf.integrations.ray import Embed
 
     table = ray_data.from_arrow(pa.table({"text": [*TEXTS, None]}))
@@ -78,7 +76,7 @@ def test_ray(ray_data: Any, is_actor: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_daft(dtype: str) -> None:
+def test_daft(dtype):
     daft = pytest.importorskip("daft")
     from paraphrastic_hf.integrations.daft import embed
 
@@ -90,7 +88,7 @@ def test_daft(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_spark(tmp_path: Path, dtype: str) -> None:
+def test_spark(tmp_path, dtype):
     sql = pytest.importorskip("pyspark.sql")
     from paraphrastic_hf.integrations.spark import embed
 
@@ -113,7 +111,7 @@ def test_spark(tmp_path: Path, dtype: str) -> None:
     assert len(rows) == len(TEXTS) + 1
 
 
-def test_datatrove(tmp_path: Path) -> None:
+def test_datatrove(tmp_path):
     pytest.importorskip("datatrove")
     from datatrove.data import Document
     from datatrove.executor import LocalPipelineExecutor

@@ -36,7 +36,7 @@ def close(found: object, expected: object = VECTORS) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_langchain() -> None:
+def test_langchain():
     pytest.importorskip("langchain_core")
     from paraphrastic_hf.integrations.langchain import ParaphrasticEmbeddings
 
@@ -47,7 +47,7 @@ def test_langchain() -> None:
     assert embeddings.embed_documents([]) == []
 
 
-def test_llama_index() -> None:
+def test_llama_index():
     pytest.importorskip("llama_index.core")
     from paraphrastic_hf.integrations.llama_index import ParaphrasticEmbedding
 
@@ -59,7 +59,7 @@ def test_llama_index() -> None:
     assert embedding.to_dict()["model_name"] == "tiny"
 
 
-def test_haystack() -> None:
+def test_haystack():
     pytest.importorskip("haystack")
     from haystack import Document, Pipeline
 
@@ -81,7 +81,7 @@ def test_haystack() -> None:
     close(restored.run({"query": {"text": TEXTS[0]}})["query"]["embedding"], VECTORS[0])
 
 
-def test_chroma(tmp_path: Path) -> None:
+def test_chroma(tmp_path):
     chromadb = pytest.importorskip("chromadb")
     from paraphrastic_hf.integrations.chroma import ParaphrasticEmbeddingFunction
 
@@ -94,7 +94,7 @@ def test_chroma(tmp_path: Path) -> None:
     assert stored.query(query_texts=[TEXTS[2]], n_results=1)["ids"] == [["2"]]
 
 
-def test_lancedb(tmp_path: Path) -> None:
+def test_lancedb(tmp_path):
     lancedb = pytest.importorskip("lancedb")
     from lancedb.embeddings import get_registry
     from lancedb.pydantic import LanceModel, Vector
@@ -113,7 +113,7 @@ def test_lancedb(tmp_path: Path) -> None:
     assert nearest["text"] == TEXTS[2]
 
 
-def test_transformers_js(tmp_path: Path) -> None:
+def test_transformers_js(tmp_path):
     pytest.importorskip("onnx")
     if shutil.which("node") is None or not NODE_MODULES.is_dir():
         pytest.skip("needs Node and the packages of `make test-integrations`")

@@ -45,7 +45,7 @@ def run(block: Any, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """A folder with the exports of the page."""
     pytest.importorskip("onnx")
     folder = tmp_path_factory.mktemp("guide")
@@ -57,12 +57,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @of_libraries("integrations.md")
-def test_a_block_runs(block: Any, request: Any, tmp_path: Path) -> None:
+def test_a_block_runs(block, request, tmp_path):
     run(block, request.getfixturevalue("folder") if "english-" in block.text else tmp_path)
 
 
 @of_libraries("cluster.md")
-def test_a_block_embeds_the_texts(block: Any, tmp_path: Path) -> None:
+def test_a_block_embeds_the_texts(block, tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "texts").mkdir()

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url():
     """Address of a server in a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -64,7 +64,7 @@ def embeddings(url: str, **request: Any) -> Any:
     return httpx.post(f"{url}/v1/embeddings", json=request)
 
 
-def test_the_openai_client(url: str) -> None:
+def test_the_openai_client(url):
     openai = pytest.importorskip("openai")
     client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
     for form in ("float", "base64", openai.NOT_GIVEN):
@@ -88,7 +88,7 @@ def test_the_openai_client(url: str) -> None:
         client.embeddings.create(model="tiny", input=[1, 2])
 
 
-def test_the_block_of_the_guide_runs(url: str) -> None:
+def test_the_block_of_the_guide_runs(url):
     pytest.importorskip("openai")
     (block,) = [each for each in blocks(GUIDE.read_text("utf-8")) if each.language == "python"]
     text = block.text.replace("http://127.0.0.1:8000", url)
@@ -98,7 +98,7 @@ def test_the_block_of_the_guide_runs(url: str) -> None:
     assert len(names["vector"]) == 64
 
 
-def test_the_cohere_client(url: str) -> None:
+def test_the_cohere_client(url):
     cohere = pytest.importorskip("cohere")
     client = cohere.ClientV2("none", base_url=url)
     found = client.rerank(model="tiny", query=TEXTS[2], documents=TEXTS, top_n=3).results
@@ -129,14 +129,14 @@ def test_the_cohere_client(url: str) -> None:
         ({"input": "a", "model": ["tiny"]}, "model"),
     ],
 )
-def test_a_wrong_value_is_named(url: str, request_: dict[str, Any], key: str) -> None:
+def test_a_wrong_value_is_named(url, request_, key):
     answer = embeddings(url, **request_)
     assert answer.status_code == (404 if "model" in request_ else 400)
     assert key in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"input": "\\ud800"}', b"[" * 9999])
-def test_what_is_not_a_json_object_is_refused(url: str, body: bytes) -> None:
+def test_what_is_not_a_json_object_is_refused(url, body):
     answer = httpx.post(f"{url}/v1/embeddings", content=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["type"] == "invalid_request_error"
@@ -144,7 +144,7 @@ def test_what_is_not_a_json_object_is_refused(url: str, body: bytes) -> None:
         assert httpx.get(f"{url}/v1/{path}").json()["error"]["code"] == code
 
 
-def test_a_large_request_is_refused_while_it_arrives(url: str) -> None:
+def test_a_large_request_is_refused_while_it_arrives(url):
     def parts() -> Iterator[bytes]:  # without a Content-Length
         for _ in range(60):
             yield b" " * 1000
@@ -155,7 +155,7 @@ def test_a_large_request_is_refused_while_it_arrives(url: str) -> None:
         assert "50,000" in answer.json()["error"]["message"]
 
 
-def test_a_client_that_leaves_is_not_an_error_of_the_server() -> None:
+def test_a_client_that_leaves_is_not_an_error_of_the_server():
     from starlette.types import Message
 
     from paraphrastic_hf.integrations.server import make_app
@@ -173,7 +173,7 @@ def test_a_client_that_leaves_is_not_an_error_of_the_server() -> None:
     assert sent[0]["status"] == 400
 
 
-def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_arrive_is_refused(monkeypatch):
     from starlette.types import Message
 
     from paraphrastic_hf.integrations import server
@@ -195,11 +195,11 @@ def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert json.loads(sent[1]["body"])["error"]["code"] == 408
 
 
-def test_a_port_in_use_is_an_error(url: str) -> None:
+def test_a_port_in_use_is_an_error(url):
     assert main(["serve", "tiny", "--port", url.rpartition(":")[2]]) == 2
 
 
-def test_many_clients_get_their_own_vectors(url: str) -> None:
+def test_many_clients_get_their_own_vectors(url):
     null = dict.fromkeys(("model", "dimensions", "encoding_format"))  # the defaults
 
     def ask(number: int) -> bool:
@@ -213,7 +213,7 @@ def test_many_clients_get_their_own_vectors(url: str) -> None:
         assert all(pool.map(ask, range(200)))
 
 
-def test_metrics_count_texts_and_requests(url: str) -> None:
+def test_metrics_count_texts_and_requests(url):
     def value(name: str) -> float:
         lines = httpx.get(f"{url}/metrics").text.splitlines()
         return sum(float(line.split()[-1]) for line in lines if line.startswith(name))

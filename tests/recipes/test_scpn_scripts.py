@@ -47,7 +47,7 @@ class LookUp:
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+def script(monkeypatch):
     def load(name: str, *arguments: Any) -> Any:
         module = script_of(f"scpn-2018/{name}.py")
         monkeypatch.setattr(module, "SentenceParser", LookUp, raising=False)
@@ -58,9 +58,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".csv.gz"])
-def test_pairs_get_trees_and_held_out_pairs_are_disjoint(
-    script: Any, tmp_path: Path, suffix: str
-) -> None:
+def test_pairs_get_trees_and_held_out_pairs_are_disjoint(script, tmp_path, suffix):
     path = tmp_path / f"pairs{suffix}"
     pairs = [row[:2] for row in ROWS[:30]] + [["nobody parses", "this one ."], ["x", "y"]]
     if suffix == ".tsv":
@@ -81,7 +79,7 @@ def test_pairs_get_trees_and_held_out_pairs_are_disjoint(
         assert [read_tree(tree) for tree in row[2:]] == [read_tree(KNOWN[s]) for s in row[:2]]
 
 
-def test_dissimilar_pairs_are_left_out(script: Any, tmp_path: Path) -> None:
+def test_dissimilar_pairs_are_left_out(script, tmp_path):
     path, out = tmp_path / "pairs.tsv", tmp_path / "parsed.tsv"
     near = next(row[:2] for row in ROWS if row[2] != row[3])
     words = set(near[0].split())
@@ -96,9 +94,7 @@ def test_dissimilar_pairs_are_left_out(script: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_control_measures_template_matches(
-    script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_control_measures_template_matches(script, tmp_path, capsys):
     models = {kind: scpn.make(kind, tmp_path) for kind in ("scpn", "parse-generator")}
     path, outputs = tmp_path / "pairs.tsv", tmp_path / "right.txt"
     path.write_text("".join("\t".join(row) + "\n" for row in ROWS[:4]), encoding="utf-8")
@@ -119,7 +115,7 @@ def test_control_measures_template_matches(
     assert (tmp_path / "control.gold-parse.txt").exists()
 
 
-def test_the_script_reproduces_the_made_pairs(script: Any, tmp_path: Path) -> None:
+def test_the_script_reproduces_the_made_pairs(script, tmp_path):
     made = script("make_pairs")
     made.__file__ = str(tmp_path / "make_pairs.py")
     made.main()
@@ -195,7 +191,7 @@ def bergamot(folder: Path) -> tuple[dict[str, np.ndarray], list[str]]:
     return write_marian(folder / "model.pten.bin", weights), pieces
 
 
-def test_a_bergamot_model_keeps_its_weights(script: Any, tmp_path: Path) -> None:
+def test_a_bergamot_model_keeps_its_weights(script, tmp_path):
     weights, pieces = bergamot(tmp_path / "pten")
     text, out = tmp_path / "text.txt", tmp_path / "out"
     text.write_text("the girl wrote a letter .\n" * 25, encoding="utf-8")
@@ -266,7 +262,7 @@ MOVED = [  # a sentence with its phrase at the end, the moved sentence, phrase, 
 
 
 @pytest.mark.parametrize("row", MOVED, ids=[row[0] for row in MOVED])
-def test_a_moved_phrase_moves_back(script: Any, row: tuple[str, ...]) -> None:
+def test_a_moved_phrase_moves_back(script, row):
     last, first, phrase, word, subject, name = row
     moved, end = script("move_phrases").moved, first[-1]
     upper, capital = ((text[:1].upper() + text[1:]) for text in (word, name))
@@ -296,7 +292,7 @@ def test_a_moved_phrase_moves_back(script: Any, row: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_other_sentences_do_not_move(script: Any, line: str, tree: str) -> None:
+def test_other_sentences_do_not_move(script, line, tree):
     assert not list(script("move_phrases").moved(line, tree))
 
 
@@ -314,9 +310,7 @@ class Cosines:
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
-def test_training_pairs_have_different_templates(
-    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
-) -> None:
+def test_training_pairs_have_different_templates(script, tmp_path, monkeypatch, end):
     last, first, phrase, word, subject, _ = MOVED[0]
     tree = f"(S (NP {subject.format('She')}) (VP (VBD left) {phrase.format(word)}) (. .))"
     given = {
@@ -349,9 +343,7 @@ def test_training_pairs_have_different_templates(
     assert set(found) == wanted
 
 
-def test_a_packed_paraphraser_loads_within_rounding(
-    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packed_paraphraser_loads_within_rounding(script, tmp_path, monkeypatch):
     run = scpn.make("ssru", tmp_path, "--tokenizer.kind", "sentencepiece", "--vocab_size", "60")
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "recipes" / "scpn-2018")
     script("pack_paraphraser", run, tmp_path / "assets" / "paraphraser").main()

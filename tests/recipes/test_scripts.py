@@ -11,7 +11,7 @@ SCRIPTS = sorted([*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/**/*.py")
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_imports_of_scripts_exist(path: Path) -> None:
+def test_imports_of_scripts_exist(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("paraphrastic_hf"):
             if str(node.module).startswith("paraphrastic_hf.integrations."):

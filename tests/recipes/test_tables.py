@@ -48,7 +48,7 @@ LINES = lines()
 
 
 @pytest.mark.parametrize("paper", COUNTS)
-def test_every_table_and_figure_has_one_line(paper: str) -> None:
+def test_every_table_and_figure_has_one_line(paper):
     tables, figures = COUNTS[paper]
     wanted = [f"Table {i + 1}" for i in range(tables)]
     wanted += [f"Figure {i + 1}" for i in range(figures)]
@@ -56,7 +56,7 @@ def test_every_table_and_figure_has_one_line(paper: str) -> None:
     assert Counter(names) == Counter(wanted)
 
 
-def test_every_line_is_complete() -> None:
+def test_every_line_is_complete():
     for line in LINES:
         assert all(line), line
         assert STATES.match(line[5]), line
@@ -64,7 +64,7 @@ def test_every_line_is_complete() -> None:
             assert line[3] != "-", f"{line[1]}: a finding without a page that shows it"
 
 
-def test_every_command_is_valid_and_its_files_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_is_valid_and_its_files_exist(monkeypatch):
     monkeypatch.chdir(ROOT)
     for line in LINES:
         words = shlex.split(line[4].strip("`"))
@@ -73,7 +73,7 @@ def test_every_command_is_valid_and_its_files_exist(monkeypatch: pytest.MonkeyPa
             check(words[1:])
 
 
-def test_every_encoder_recipe_has_a_row_or_a_reason() -> None:
+def test_every_encoder_recipe_has_a_row_or_a_reason():
     folder = ROOT / "recipes" / "encoders"
     with (folder / "rows.tsv").open(encoding="utf-8", newline="") as file:
         rows = {row["recipe"] for row in csv.DictReader(file, delimiter="\t")}

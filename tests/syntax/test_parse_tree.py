@@ -38,19 +38,19 @@ def bare(tree: Tree) -> Tree:
 
 
 @given(trees)
-def test_a_written_tree_is_read_back(tree: Tree) -> None:
+def test_a_written_tree_is_read_back(tree):
     assert read_tree(str(tree)) == tree
     assert read_tree(tree.linear()) == bare(tree)
     assert read_tree(" ".join(tree.tokens())) == bare(tree)
 
 
-def test_whitespace_is_ignored() -> None:
+def test_whitespace_is_ignored():
     assert read_tree("\n( ROOT(S ( NP\t(PRP She))(VP (VBD drove)(NP (NN home )))(. .)))") == (
         read_tree(DROVE)
     )
 
 
-def test_brackets_in_words_are_escaped_only_in_text() -> None:
+def test_brackets_in_words_are_escaped_only_in_text():
     tree = read_tree("(NP (-LRB- -LSB-) (NN :-RRB-))")
     assert tree.words() == ["[", ":)"]
     assert str(tree) == "(NP (-LRB- [) (NN :-RRB-))"
@@ -64,25 +64,25 @@ def test_brackets_in_words_are_escaped_only_in_text() -> None:
         "(S " * (DEEPEST + 1) + ")" * (DEEPEST + 1),
     ],
 )
-def test_malformed_trees_are_refused(text: str) -> None:
+def test_malformed_trees_are_refused(text):
     with pytest.raises(DataError):
         read_tree(text)
 
 
-def test_the_deepest_tree_is_handled() -> None:
+def test_the_deepest_tree_is_handled():
     tree = read_tree("(S " * DEEPEST + ")" * DEEPEST)
     assert tree.height == DEEPEST
     assert cut(tree, DEEPEST) == tree == bare(tree)
     assert normalized(tree).height == DEEPEST + 1
 
 
-def test_an_unknown_label_is_refused() -> None:
+def test_an_unknown_label_is_refused():
     with pytest.raises(DataError, match="VQ"):
         check_labels(read_tree("(ROOT (S (NP) (VQ)))"))
     check_labels(read_tree("(ROOT (S (NP) (VP) (.)))"))
 
 
-def test_a_template_has_the_top_two_levels() -> None:
+def test_a_template_has_the_top_two_levels():
     assert read_tree(DROVE).top.linear() == "(S(NP(PRP))(VP(VBD)(NP(NN)))(.))"
     assert read_tree(DROVE).leaves()[1] == ("VBD", "drove")
     assert template(read_tree(DROVE)).linear() == "(ROOT(S(NP)(VP)(.)))"
@@ -93,14 +93,14 @@ def test_a_template_has_the_top_two_levels() -> None:
         cut(read_tree(DROVE), 0)
 
 
-def test_templates_match_if_the_top_two_levels_are_equal() -> None:
+def test_templates_match_if_the_top_two_levels_are_equal():
     other = read_tree("(S (NP (DT a) (NN b)) (VP (VBZ c)) (. !))")
     assert same_template(read_tree(DROVE), other)
     assert not same_template(read_tree(DROVE), read_tree("(S(NP)(VP))"))
     assert not same_template(read_tree(DROVE), read_tree("(SQ(NP)(VP)(.))"))
 
 
-def test_a_normalized_tree_has_labels_of_the_released_vocabulary() -> None:
+def test_a_normalized_tree_has_labels_of_the_released_vocabulary():
     text = """( (S (NP-SBJ-1 (NNP Cray) (HYPH -) (NML (NN x))) (VP (VBD was) (VP (VBN read)
         (NP (-NONE- *-1)) (ADVP|PRT-TMP=2 (RB out)))) (-LRB- -LCB-)))"""
     tree = normalized(read_tree(text))
@@ -113,12 +113,12 @@ def test_a_normalized_tree_has_labels_of_the_released_vocabulary() -> None:
     assert normalized(read_tree("(TOP (NP (NN a)))")) == normalized(read_tree("(NP (NN a))"))
 
 
-def test_labels_that_start_with_a_hyphen_are_kept() -> None:
+def test_labels_that_start_with_a_hyphen_are_kept():
     assert [plain_label(it) for it in ("-RRB-", "-RSB-", "PRP$", "WHNP-3")] == [
         *("-RRB-", "-RRB-", "PRP$", "WHNP")
     ]
 
 
-def test_a_tree_of_only_traces_is_refused() -> None:
+def test_a_tree_of_only_traces_is_refused():
     with pytest.raises(DataError):
         normalized(read_tree("(S (NP (-NONE- *)))"))

@@ -18,7 +18,7 @@ trees = st.recursive(
 
 
 @given(st.lists(trees, min_size=1, max_size=2))
-def test_a_tree_is_rebuilt_from_its_spans(below: list[Tree]) -> None:
+def test_a_tree_is_rebuilt_from_its_spans(below):
     tree = Tree(ROOT, tuple(below))
     found = spans_of(tree)
     assert found.words == tree.words()
@@ -35,5 +35,5 @@ def test_a_tree_is_rebuilt_from_its_spans(below: list[Tree]) -> None:
         ("(ROOT (NP (NN a)) (NP (NN b)))", [(0, 1, "NP"), (1, 2, "NP")]),
     ],
 )
-def test_by_hand(text: str, phrases: list[tuple[int, int, str]]) -> None:
+def test_by_hand(text, phrases):
     assert spans_of(read_tree(text)).phrases == phrases

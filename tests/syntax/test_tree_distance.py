@@ -33,11 +33,11 @@ def by_definition(first: Forest, second: Forest) -> int:
 
 
 @given(trees, trees)
-def test_the_distance_matches_its_definition(first: Tree, second: Tree) -> None:
+def test_the_distance_matches_its_definition(first, second):
     assert tree_edit_distance(first, second) == by_definition((first,), (second,))
 
 
-def test_words_count_only_if_requested_and_differ_from_labels() -> None:
+def test_words_count_only_if_requested_and_differ_from_labels():
     cat, dog = read_tree("(NP (NN cat))"), read_tree("(NP (NN dog))")
     assert tree_edit_distance(cat, dog) == 0
     assert tree_edit_distance(cat, dog, words=True) == 1

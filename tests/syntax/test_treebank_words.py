@@ -21,15 +21,15 @@ from paraphrastic_hf.syntax.treebank_words import treebank_words
         (" \t ", ""),
     ],
 )
-def test_by_hand(text: str, words: str) -> None:
+def test_by_hand(text, words):
     assert treebank_words(text) == words.split()
 
 
-def test_treebank_text_stays_unchanged() -> None:
+def test_treebank_text_stays_unchanged():
     text = "do n't `` go '' , they said -- the U.S. 's 3.5 % ( or so ) ..."
     assert " ".join(treebank_words(text)) == text
 
 
 @given(st.text("ab'\".,n t-(5", max_size=12))
-def test_no_character_is_lost(text: str) -> None:
+def test_no_character_is_lost(text):
     assert "".join(treebank_words(text)) == "".join(text.split())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from paraphrastic_hf.errors import DataError
@@ -28,7 +26,7 @@ RUNS = {  # lines of the file, number of examples, remaining training examples
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_development_file_selects_the_checkpoint(name: str, tmp_path: Path) -> None:
+def test_a_development_file_selects_the_checkpoint(name, tmp_path):
     lines, count, left = RUNS[name]
     path, root = tmp_path / "dev.tsv", write_supervised(tmp_path / "data")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -43,7 +41,7 @@ def test_a_development_file_selects_the_checkpoint(name: str, tmp_path: Path) ->
     assert left in (None, examples["train"])
 
 
-def test_a_malformed_development_file_is_refused(tmp_path: Path) -> None:
+def test_a_malformed_development_file_is_refused(tmp_path):
     path = tmp_path / "dev.txt"
     path.write_text("the\tDT\nsaw NN\n", encoding="utf-8")
     options, root = ["--development", str(path)], write_supervised(tmp_path / "data")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -116,14 +115,12 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     return write_supervised(tmp_path_factory.mktemp("data"))
 
 
 @pytest.mark.parametrize(("error", "name", "options", "key"), ROWS)
-def test_an_invalid_setting_is_refused(
-    error: type[ParaphrasticError], name: str, options: str, key: str, data: Path, tmp_path: Path
-) -> None:
+def test_an_invalid_setting_is_refused(error, name, options, key, data, tmp_path):
     names = [re.escape(key)] if key != options else re.findall(r"--(?:\w+\.)*(\w+)", options)
     with pytest.raises(error, match="|".join(names)):
         trained(tmp_path, {**FAMILIES, **OTHERS}[name], *shlex.split(options), data_root=data)
@@ -147,7 +144,7 @@ def test_an_invalid_setting_is_refused(
         ("data: {sources: [{dataset: {name: sts, confg: sts14}}]}", "config"),
     ],
 )
-def test_an_invalid_recipe_is_refused(text: str, key: str, tmp_path: Path) -> None:
+def test_an_invalid_recipe_is_refused(text, key, tmp_path):
     with pytest.raises(RecipeError, match=re.escape(key)):
         trained(tmp_path, text)
 
@@ -162,14 +159,14 @@ PLAIN = ("gated_conv", "minimum_risk", "bgt", "scpn", "language_model")
         ("distillation", "swap: true"),
     ],
 )
-def test_a_source_key_without_effect_is_refused(name: str, key: str, tmp_path: Path) -> None:
+def test_a_source_key_without_effect_is_refused(name, key, tmp_path):
     path = written(tmp_path, {**FAMILIES, **OTHERS}[name])
     with pytest.raises(RecipeError, match=key[:4]):
         load_recipe(path, ["--sources", f"[{{path: pairs.tsv, {key}}}]"])
     load_recipe(path, ["--sources", "[{path: pairs.tsv, weight: 1, swap: false}]"])  # defaults
 
 
-def test_a_dataset_key_without_effect_is_refused(tmp_path: Path) -> None:
+def test_a_dataset_key_without_effect_is_refused(tmp_path):
     recipe = recipe_of(tmp_path, FAMILIES["gated_conv"])
     given = SourceArguments("rows", languages=["en", "fr"], swap=True)
     with pytest.raises(RecipeError):

@@ -36,11 +36,11 @@ def search(
 
 
 @pytest.fixture
-def root(sts_folder: Path) -> Path:
+def root(sts_folder):
     return sts_folder.parent
 
 
-def test_trials_equal_single_runs_and_the_best_is_kept(tmp_path: Path, root: Path) -> None:
+def test_trials_equal_single_runs_and_the_best_is_kept(tmp_path, root):
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     trials = search(recipe, output, root)
     assert len({json.dumps(trial.settings) for trial in trials}) == 4
@@ -59,9 +59,7 @@ def test_trials_equal_single_runs_and_the_best_is_kept(tmp_path: Path, root: Pat
     ]
 
 
-def test_trials_with_equal_tokenizers_share_tokenized_text(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_with_equal_tokenizers_share_tokenized_text(tmp_path, root, monkeypatch):
     folders = []
 
     def watched(recipe: ContrastiveRecipe, output: Path, **options):
@@ -74,7 +72,7 @@ def test_trials_with_equal_tokenizers_share_tokenized_text(
     assert folders[0] == folders[1] != folders[2] == folders[3]
 
 
-def test_a_search_resumes(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_resumes(tmp_path, root, monkeypatch):
     recipe = small_recipe(tmp_path)
     whole = search(recipe, tmp_path / "whole", root)
     runs = []
@@ -96,7 +94,7 @@ def test_a_search_resumes(tmp_path: Path, root: Path, monkeypatch: pytest.Monkey
     assert len(runs) == 5
 
 
-def test_a_search_with_other_text_is_refused(tmp_path: Path, root: Path) -> None:
+def test_a_search_with_other_text_is_refused(tmp_path, root):
     own, output = tmp_path / "own.tsv", tmp_path / "out"
     own.write_bytes(PAIRS.read_bytes())
     recipe = small_recipe(tmp_path, "--sources", str(own))
@@ -106,9 +104,7 @@ def test_a_search_with_other_text_is_refused(tmp_path: Path, root: Path) -> None
         search(recipe, output, root, {"training.margin": [0.2, 0.8]})
 
 
-def test_failed_trials_are_recorded_and_repeated(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_trials_are_recorded_and_repeated(tmp_path, root, monkeypatch):
     """Margins with cosines are at most 2, so that one of four settings is refused."""
     grid = {"training.similarity": ["cosine", "dot"], "training.margin": [0.4, 3.0]}
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
@@ -123,9 +119,7 @@ def test_failed_trials_are_recorded_and_repeated(
     assert not runs  # the settings are refused before a run
 
 
-def test_invalid_searches_are_refused(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_searches_are_refused(tmp_path, root, monkeypatch):
     out, mine = tmp_path / "out", tmp_path / "mine"
     mine.mkdir()
     (tmp_path / "empty").mkdir()
@@ -151,7 +145,7 @@ def test_invalid_searches_are_refused(
 
 
 @pytest.fixture
-def tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ContrastiveRecipe]:
+def tried(tmp_path, monkeypatch):
     """The recipes of all trials; at least 15 epochs score 1, and margins above 1 fail."""
     runs: list[ContrastiveRecipe] = []
 
@@ -179,9 +173,7 @@ def walk(runs: list[ContrastiveRecipe], folder: Path, root: Path, sampler: str, 
     return [(run.training.margin, run.training.negatives) for run in runs]
 
 
-def test_every_sampler_tries_all_settings_once_in_its_own_order(
-    tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]
-) -> None:
+def test_every_sampler_tries_all_settings_once_in_its_own_order(tmp_path, root, tried):
     grid = [(margin, name) for margin in (0.4, 1.5) for name in ("max", "mix", "rand")]
     assert walk(tried, tmp_path, root, "grid", 1) == grid  # the last key changes fastest
     for sampler in ("random", "tpe"):
@@ -190,9 +182,7 @@ def test_every_sampler_tries_all_settings_once_in_its_own_order(
         assert sorted(first) == sorted(other) == sorted(grid)
 
 
-def test_the_tables_name_every_trial(
-    tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]
-) -> None:
+def test_the_tables_name_every_trial(tmp_path, root, tried):
     grid = {"training.margin": [0.4, 1.5], "tokenizer.orders": [[2, 3]]}
     search(small_recipe(tmp_path, "--epochs", "15"), tmp_path / "out", root, grid)
     markdown = (tmp_path / "out" / "trials.md").read_text(encoding="utf-8")
@@ -202,7 +192,7 @@ def test_the_tables_name_every_trial(
     assert [json.loads(line)["score"] for line in lines] == [1.0, None]
 
 
-def test_a_grid_may_only_grow(tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]) -> None:
+def test_a_grid_may_only_grow(tmp_path, root, tried):
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     search(recipe, output, root, {"training.epochs": [1, 2]})
     search(recipe, output, root, {"training.epochs": [1, 2, 3]})
@@ -215,7 +205,7 @@ def test_a_grid_may_only_grow(tmp_path: Path, root: Path, tried: list[Contrastiv
         search(recipe, output, root, {"training.epochs": [1, 2, 3]})
 
 
-def test_grid_values_have_the_types_of_their_keys() -> None:
+def test_grid_values_have_the_types_of_their_keys():
     texts = ["margin=1,1e-1", "tokenizer.orders=[2,3],[3]", "model.vectors=null,a.txt"]
     grid = parse_grid(ContrastiveRecipe, texts)
     assert grid == {
@@ -233,6 +223,6 @@ def test_grid_values_have_the_types_of_their_keys() -> None:
         *(["margin"], ["margin=[0.4"], ["margin=0.4,0.40"], ["margin=0.4", "training.margin=0.6"]),
     ],
 )
-def test_an_invalid_grid_is_refused(texts: list[str]) -> None:
+def test_an_invalid_grid_is_refused(texts):
     with pytest.raises(RecipeError):
         parse_grid(ContrastiveRecipe, texts)

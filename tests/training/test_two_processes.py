@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -46,7 +45,7 @@ CONTRASTIVE = {
 
 
 @pytest.mark.parametrize("name", CONTRASTIVE)
-def test_contrastive_runs_agree(name: str, tmp_path: Path) -> None:
+def test_contrastive_runs_agree(name, tmp_path):
     path, one, two = written(tmp_path, WORDS), tmp_path / "one", tmp_path / "two"
     options = CONTRASTIVE[name]
     train(recipe_of(tmp_path, WORDS, *options), one)
@@ -71,7 +70,7 @@ def test_contrastive_runs_agree(name: str, tmp_path: Path) -> None:
     assert float(((table(two) - table(one)).abs() > 2e-4).float().mean()) < 0.02
 
 
-def test_two_processes_lengthen_a_run(tmp_path: Path) -> None:
+def test_two_processes_lengthen_a_run(tmp_path):
     path = written(tmp_path, WORDS)
     for output, epochs in (("longer", "2"), ("longer", "4"), ("whole", "4")):
         train_in_two_processes(path, tmp_path / output, "--epochs", epochs)
@@ -94,7 +93,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_runs_of_other_kinds_agree(name: str, tmp_path: Path) -> None:
+def test_runs_of_other_kinds_agree(name, tmp_path):
     options, atol = OTHERS[name]
     root = write_supervised(tmp_path / "data")
     train(recipe_of(tmp_path, FAMILIES[name], *options), tmp_path / "one", data_root=root)
@@ -104,7 +103,7 @@ def test_runs_of_other_kinds_agree(name: str, tmp_path: Path) -> None:
     assert_close_weights(tmp_path / "two", tmp_path / "one", atol=atol, rtol=1e-2)
 
 
-def test_minimum_risk_runs_agree(tmp_path: Path) -> None:
+def test_minimum_risk_runs_agree(tmp_path):
     start = write_marian(tmp_path)
     # processes would draw different dropout masks
     AutoModelForSeq2SeqLM.from_pretrained(start, dropout=0.0).save_pretrained(tmp_path / "start")
@@ -130,7 +129,7 @@ Objective.loss = spoilt
 """
 
 
-def test_a_nan_in_one_process_stops_all(tmp_path: Path) -> None:
+def test_a_nan_in_one_process_stops_all(tmp_path):
     options = ["--optimizer", "nesterov", "--momentum", "0.9", "--checkpoint_every", "1"]
     path, output = written(tmp_path, WORDS), tmp_path / "two"
     said = train_in_two_processes(path, output, *options, before=NAN_IN_ONE, ends_with=2)

@@ -25,9 +25,7 @@ def made_lengths(pairs: int) -> np.ndarray:
 
 
 @given(LENGTHS, st.integers(1, 200), st.integers(1, 20), st.integers(1, 3), st.integers(0, 99))
-def test_every_example_is_in_one_batch_within_the_limits(
-    sides: list[tuple[int, int]], tokens: int, examples: int, accumulate: int, seed: int
-) -> None:
+def test_every_example_is_in_one_batch_within_the_limits(sides, tokens, examples, accumulate, seed):
     pairs = np.array(sides, np.int64).reshape(-1, 2)
     order = np.random.default_rng(seed).permutation(len(pairs))
     for lengths, group in ((pairs, None), (pairs[:, 0], None), (pairs, pairs[:, 0] % 3)):
@@ -47,7 +45,7 @@ def test_every_example_is_in_one_batch_within_the_limits(
         assert place == len(order)
 
 
-def test_a_step_mixes_lengths_and_groups() -> None:
+def test_a_step_mixes_lengths_and_groups():
     lengths = made_lengths(5000)
     group = np.random.default_rng(1).integers(4, size=5000)
     order = np.random.default_rng(2).permutation(5000)
@@ -58,7 +56,7 @@ def test_a_step_mixes_lengths_and_groups() -> None:
     assert all(len(set(group[step])) == 4 for step in steps)
 
 
-def test_batches_by_length_have_little_padding() -> None:
+def test_batches_by_length_have_little_padding():
     lengths = made_lengths(5000)
     for sides in (lengths, lengths[:, 0]):
         plan = batches_by_length(sides, max_tokens=1000 * sides.ndim, max_examples=500)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import datasets
@@ -28,7 +27,7 @@ def recipe(**source: object) -> ContrastiveRecipe:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     folder = tmp_path / "eval" / "multi30k"
     folder.mkdir(parents=True)
     for stem in ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco"):
@@ -45,9 +44,7 @@ def root(tmp_path: Path) -> Path:
         ({"data_dir": "eval/multi30k"}, {"languages": ["x", "y"]}, 3),  # the recipe's
     ],
 )
-def test_a_corpus_is_read_with_its_languages(
-    more: dict[str, Any], given: dict[str, Any], count: int, root: Path
-) -> None:
+def test_a_corpus_is_read_with_its_languages(more, given, count, root):
     dataset = {"name": "multi30k", "config": "en-fr", **more}
     (found,) = read_sources(recipe(dataset=dataset, **given), root)
     assert found.pairs == list(zip(EN, FR, strict=True))[:count]
@@ -55,9 +52,7 @@ def test_a_corpus_is_read_with_its_languages(
     assert found.source.name == "multi30k en-fr"
 
 
-def test_a_missing_corpus_is_downloaded_unless_a_folder_was_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_corpus_is_downloaded_unless_a_folder_was_given(tmp_path, monkeypatch):
     dataset = recipe(dataset={"name": "multi30k"}).data.sources[0].dataset
     assert dataset is not None
     monkeypatch.delenv(DATA_ROOT_VARIABLE, raising=False)
@@ -70,7 +65,7 @@ def test_a_missing_corpus_is_downloaded_unless_a_folder_was_given(
         read_sources(recipe(dataset={"name": "multi3k"}), tmp_path)
 
 
-def test_further_columns_stay_with_their_pairs(tmp_path: Path) -> None:
+def test_further_columns_stay_with_their_pairs(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("a cat\tcats\t0.5\t(S (NP))\nzzz\tzzz\t9\t(X)\na dog\tdogs\t0.25\t(S (VP))\n")
     rows = [{"one": "a cat", "two": "a dog", "cosine": 0.75, "tree": None}]
@@ -87,7 +82,7 @@ def test_further_columns_stay_with_their_pairs(tmp_path: Path) -> None:
     assert np.isnan(load_corpus(tmp_path / "corpus").beside["score"]).sum() == 0
 
 
-def test_file_columns_are_selected_by_number(tmp_path: Path) -> None:
+def test_file_columns_are_selected_by_number(tmp_path):
     (tmp_path / "pairs.tsv").write_text("1\ta\tb\t0.5\n2\tc\td\t0.25\n")
     path = f"path: {tmp_path / 'pairs.tsv'}"
 
@@ -101,9 +96,7 @@ def test_file_columns_are_selected_by_number(tmp_path: Path) -> None:
             sources(columns, beside)
 
 
-def test_too_large_a_share_of_bad_rows_stops_a_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_too_large_a_share_of_bad_rows_stops_a_run(tmp_path, caplog):
     (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n" + "no tab here\n" * 4)
     text = f"data: {{sources: [{tmp_path / 'pairs.tsv'}], max_bad_rows: %s}}"
     with pytest.raises(DataError):

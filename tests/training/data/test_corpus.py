@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,7 +23,7 @@ from tests.training.runs import BITEXT, recipe_of
 
 
 @pytest.mark.parametrize("weights", [[1, 1, 1], [0, 2, 0.5], [2.25, 0.1, 1 / 3], [0, 0, 0]])
-def test_every_epoch_has_the_predicted_size(weights: list[float]) -> None:
+def test_every_epoch_has_the_predicted_size(weights):
     source = np.repeat([0, 1], [7, 5]).astype(np.int32)  # the third source is empty
     for epoch in range(3):
         seen = seen_in_epoch(source, weights, np.random.default_rng(epoch))
@@ -52,7 +51,7 @@ def corpus_of(*sources: tuple[str, str, int, float]) -> PairCorpus:
     )
 
 
-def test_languages_are_balanced_by_weighted_counts() -> None:
+def test_languages_are_balanced_by_weighted_counts():
     corpus = corpus_of(
         ("en", "fr", 60, 1), ("fr", "en", 20, 2), ("en", "ar", 100, 0.04), ("en", "en", 25, 1)
     )  # 100, 4 and 25 pairs per epoch
@@ -66,13 +65,13 @@ def test_languages_are_balanced_by_weighted_counts() -> None:
     assert abs(even.pairs_in_epoch - corpus.pairs_in_epoch) <= 2
 
 
-def test_balancing_keeps_a_weight_of_zero() -> None:
+def test_balancing_keeps_a_weight_of_zero():
     corpus = corpus_of(("en", "fr", 10, 1), ("en", "ar", 5, 0), ("en", "de", 0, 3))
     assert corpus.evened(0).weights == [1, 0, 3]
     assert corpus_of(("en", "fr", 10, 0)).evened(0).weights == [0]
 
 
-def test_a_recipe_balances_languages(tmp_path: Path) -> None:
+def test_a_recipe_balances_languages(tmp_path):
     recipe = recipe_of(
         tmp_path,
         f"data: {{language_exponent: 0, sources: ["
@@ -101,7 +100,7 @@ def two_sided(*pairs: tuple[str, str]) -> Any:
     return Corpus(languages=codes, language=language)
 
 
-def test_sides_are_in_the_order_of_languages() -> None:
+def test_sides_are_in_the_order_of_languages():
     found = Bitexts.of(two_sided(("en", "fr"), ("fr", "en"), ("de", "en")), ["en", "fr", "de"])
     assert found.languages == [("en", "fr"), ("en", "de")]
     assert found.sides.tolist() == [[0, 1], [3, 2], [5, 4]]
@@ -117,7 +116,7 @@ def many(french: int, german: int) -> Bitexts:
     return Bitexts.of(two_sided(*pairs), ["en", "fr", "de"])
 
 
-def test_exponents_balance_languages() -> None:
+def test_exponents_balance_languages():
     assert many(6, 2).draw(1.0, np.random.default_rng(0)).tolist() == list(range(8))
     assert language_shares(many(9, 1).counts(), 0.5) == pytest.approx([0.75, 0.25])
     bitexts = many(9, 3)
@@ -130,7 +129,7 @@ def test_exponents_balance_languages() -> None:
     assert set(other[other < 9].tolist()) != set(french.tolist())
 
 
-def test_languages_are_translated_and_reconstructed_equally_often() -> None:
+def test_languages_are_translated_and_reconstructed_equally_often():
     """N / (N + 1) for each of N languages besides English, 1 / (N + 1) for English (5.13.1)."""
     expected = {"en": 1 / 3, "fr": 2 / 3, "de": 2 / 3}
     for pairs in (many(6, 6), many(6000, 2)):

@@ -38,23 +38,19 @@ def warnings(caplog: pytest.LogCaptureFixture, *sources: SourcePairs) -> list[st
         ([("en-fr", "en", "fr"), ("en-fr", "eng", "fr")], [r"\beng\b"]),  # two codes for one
     ],
 )
-def test_text_in_another_language_gives_a_warning(
-    sources: list[tuple[str, ...]], noticed: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_text_in_another_language_gives_a_warning(sources, noticed, caplog):
     found = warnings(caplog, *(source(*each) for each in sources))
     assert len(found) == len(noticed)
     assert all(re.search(key, text) for key, text in zip(noticed, found, strict=True))
 
 
-def test_scripts_without_spaces_and_from_right_to_left_are_distinguished() -> None:
+def test_scripts_without_spaces_and_from_right_to_left_are_distinguished():
     arabic = "القطة تنام على الجدار في الليل"
     texts = ["猫正在墙上睡觉，外面下着雨", "猫は壁の上で眠っています", arabic]
     assert languages_of(texts) == ["zh", "ja", "ar"]
 
 
-def test_without_py3langid_the_extra_is_named(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_py3langid_the_extra_is_named(caplog, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with caplog.at_level(logging.INFO):
         warn_of_languages([source("en-fr", "fr", "en")], 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -25,7 +23,7 @@ RELATED = ["cat\tfeline\t1", "cat\tdog\t5", "cat\tstone\t9"]
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """A data root with the two parts of WordSim-353."""
     folder = tmp_path / "eval" / "wordsim" / "mfaruqui_eval-word-vectors"
     write_lines(folder / "EN-WS-353-SIM.txt", SIMILAR)
@@ -41,7 +39,7 @@ def model() -> tuple[AveragingModel, WordTokenizer]:
     return encoder, WordTokenizer(list(DEGREES))
 
 
-def test_ws353_tuning_by_hand(root: Path) -> None:
+def test_ws353_tuning_by_hand(root):
     """rho is 1 on the first set and -1 on the second: 2 x 100 + 100."""
     encoder, tokenizer = model()
     score = development_scorer("ws353-tuning", tokenizer, read_development("ws353-tuning", root))
@@ -49,9 +47,7 @@ def test_ws353_tuning_by_hand(root: Path) -> None:
     assert score(encoder) == pytest.approx(300)
 
 
-def test_a_missing_folder_or_root_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_folder_or_root_is_refused(tmp_path, monkeypatch):
     write_lines(tmp_path / "eval" / "stsbenchmark" / "sts-dev.csv", ["g\tf\t2012\t1\t5\ta\tb"])
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     for name, folder, error in (
@@ -63,7 +59,7 @@ def test_a_missing_folder_or_root_is_refused(
             read_development(name, folder)
 
 
-def test_the_clean_score_is_the_unweighted_mean_of_three_sets(tmp_path: Path) -> None:
+def test_the_clean_score_is_the_unweighted_mean_of_three_sets(tmp_path):
     down = ["cat\tfeline\t1", "cat\tstone\t5"]
     folder = tmp_path / "eval"
     benchmark = ["g\tf\t2012\t1\t5\tcat\tfeline", "g\tf\t2012\t2\t1\tcat\tstone"]
@@ -91,7 +87,7 @@ training: {{epochs: 4, batch_size: 8, mega_batch: 1, learning_rate: 0.05}}
 
 
 @pytest.mark.parametrize("values", [["5", "4", "1"], ["1", "1", "0"], []])
-def test_a_file_of_pairs_selects_the_checkpoint(values: list[str], tmp_path: Path) -> None:
+def test_a_file_of_pairs_selects_the_checkpoint(values, tmp_path):
     pairs = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()][:12]
     path = tmp_path / "dev.tsv"
     rows = [
@@ -114,7 +110,7 @@ def test_a_file_of_pairs_selects_the_checkpoint(values: list[str], tmp_path: Pat
     assert str(tmp_path) not in shown
 
 
-def test_a_changed_development_file_is_refused(tmp_path: Path) -> None:
+def test_a_changed_development_file_is_refused(tmp_path):
     path = tmp_path / "dev.tsv"
     path.write_text("a cat\tthe cat\n" * 5, encoding="utf-8")
     options = "--development", str(path), "--epochs", "1"
@@ -124,7 +120,7 @@ def test_a_changed_development_file_is_refused(tmp_path: Path) -> None:
         trained(tmp_path, RECIPE, *options)
 
 
-def test_an_unknown_development_set_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_an_unknown_development_set_is_refused_before_any_work(tmp_path):
     with pytest.raises(RecipeError):
         recipe_of(tmp_path, RECIPE, "--development", "claen")
     recipe = recipe_of(tmp_path, RECIPE, "--development", "claen.tsv")
@@ -133,7 +129,7 @@ def test_an_unknown_development_set_is_refused_before_any_work(tmp_path: Path) -
     assert not (tmp_path / "out").exists()
 
 
-def test_the_p_value_is_of_the_weighted_sum_of_parts() -> None:
+def test_the_p_value_is_of_the_weighted_sum_of_parts():
     random = np.random.default_rng(5)
     gold = random.normal(size=(2, 60))
     weak, strong = (

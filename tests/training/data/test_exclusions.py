@@ -32,20 +32,20 @@ def barred(sentences: Ragged, lemmas: Ragged | None = None) -> dict[int, set[int
     ("exclude", "expected"),
     [("duplicates", [0, 1, 2, 1, 4, 5]), ("clusters", [0, 0, 0, 0, 4, 4])],
 )
-def test_groups_by_hand(exclude: str, expected: list[int]) -> None:
+def test_groups_by_hand(exclude, expected):
     group, never = exclusions(PAIRS, exclude)
     assert never is None
     assert [group.tolist().index(each) for each in group] == expected
 
 
-def test_partners_of_a_partner_are_allowed() -> None:
+def test_partners_of_a_partner_are_allowed():
     """`cat` and `cats` are both paired with `feline`, but not barred from each other."""
     assert barred(PAIRS) == {2: {3}, 4: {3}, 3: {2, 4}, 5: {6}, 6: {5}}
     group, never = exclusions(Ragged.from_lists([CAT, DOG, CAT, DOG]), "partners")
     assert [never[row].tolist() for row in group[:2]] == [[group[1]], [group[0]]]  # once
 
 
-def test_the_lemma_of_a_partner_is_barred_if_it_is_in_the_corpus() -> None:
+def test_the_lemma_of_a_partner_is_barred_if_it_is_in_the_corpus():
     """The lemma of `cats`, a partner of `feline`, is `cat`. The lemma of `hound` is unknown."""
     pairs = Ragged.from_lists([CATS, FELINE, CAT, DOG, DOG, HOUND])
     lemmas = Ragged.from_lists([CAT, FELINE, CAT, DOG, DOG, [9]])
@@ -66,9 +66,7 @@ run: {{development: none}}
 
 
 @pytest.mark.parametrize("exclude", ["duplicates", "partners", "partners_and_lemmas"])
-def test_training_respects_exclusions(
-    exclude: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_respects_exclusions(exclude, tmp_path, monkeypatch):
     """Random negatives reach everything that is allowed."""
     monkeypatch.chdir(tmp_path)
     if exclude == "partners_and_lemmas":

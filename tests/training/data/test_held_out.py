@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,7 +39,7 @@ def retrieval(encode: Encode, held_out: HeldOut) -> float:
     return float(np.mean([each.score for each in judged_retrieval(encode, held_out)]))
 
 
-def test_one_in_twenty_pairs_is_held_out_up_to_a_limit() -> None:
+def test_one_in_twenty_pairs_is_held_out_up_to_a_limit():
     for count, held in ((100, 5), (20 * MOST + 5000, MOST)):
         pairs = numbered(count)
         names = [f"{a} {b}" for a, b in pairs]
@@ -54,7 +53,7 @@ def test_one_in_twenty_pairs_is_held_out_up_to_a_limit() -> None:
     assert len({first for first, _ in found["en-fr"]}) == len(found["en-fr"]) == 20
 
 
-def test_held_out_sentences_are_not_trained_on_in_their_languages() -> None:
+def test_held_out_sentences_are_not_trained_on_in_their_languages():
     pairs = [*numbered(200), *numbered(200, "THE", "un"), *numbered(200, "a", "LE")]
     sources, found = hold_out([source(pairs, "en", "fr"), source(numbered(9), "en", "en")])
     kept = [{side.lower() for side in of} for of in zip(*sources[0].pairs, strict=True)]
@@ -63,7 +62,7 @@ def test_held_out_sentences_are_not_trained_on_in_their_languages() -> None:
     assert sources[1].pairs == numbered(9)
 
 
-def test_order_sides_and_other_languages_do_not_change_the_choice() -> None:
+def test_order_sides_and_other_languages_do_not_change_the_choice():
     pairs, german = numbered(300), numbered(40, "the", "das")
     _, found = hold_out([source(pairs, "en", "fr")])
     turned = [(b, a) for a, b in pairs[::-1]]
@@ -75,7 +74,7 @@ def test_order_sides_and_other_languages_do_not_change_the_choice() -> None:
     assert all(first.startswith("das") for first, _ in again["de-en"])
 
 
-def test_mined_pairs_are_not_held_out_but_filtered() -> None:
+def test_mined_pairs_are_not_held_out_but_filtered():
     mined = replace(source(numbered(100, "the", "un"), "en", "fr"), source=MINED)
     alone = replace(source(numbered(60), "en", "de"), source=replace(MINED, languages=["en", "de"]))
     sources, found = hold_out([source(numbered(100), "en", "fr"), mined, alone])
@@ -90,13 +89,13 @@ def test_mined_pairs_are_not_held_out_but_filtered() -> None:
 
 
 @pytest.mark.parametrize("content", ["[", "[1]", '{"en-fr": [1]}'])
-def test_damaged_held_out_pairs_are_named(content: str, tmp_path: Path) -> None:
+def test_damaged_held_out_pairs_are_named(content, tmp_path):
     (tmp_path / "held_out.json").write_text(content)
     with pytest.raises(CheckpointError):
         read_held_out(tmp_path)
 
 
-def test_retrieval_is_averaged_over_languages() -> None:
+def test_retrieval_is_averaged_over_languages():
     vectors = {"a": [1, 0], "b": [0, 1], "x": [1, 0.1], "y": [0.1, 1], "z": [1, 0.2]}
 
     def encode(texts: list[str]) -> np.ndarray:
@@ -119,9 +118,7 @@ training: {{epochs: 2, batch_size: 10, mega_batch: 1, learning_rate: 0.01}}
 
 
 @pytest.mark.parametrize("kind", ["contrastive", "generative"])
-def test_a_run_does_not_train_on_held_out_pairs(
-    kind: str, tmp_path: Path, sts_folder: Path
-) -> None:
+def test_a_run_does_not_train_on_held_out_pairs(kind, tmp_path, sts_folder):
     work, more = tmp_path / "kept", ["--development", "clean-and-bitext"]
     output = trained(tmp_path, RECIPES[kind], *more, data_root=sts_folder.parent, work=work)
     lines = BITEXT.read_text(encoding="utf-8").splitlines()

@@ -15,7 +15,7 @@ from paraphrastic_hf.training.data.megabatch import (
 )
 
 
-def test_the_size_by_hand() -> None:
+def test_the_size_by_hand():
     """The size grows by 1 every 150 steps, to 60 at step 59 x 150 = 8,850."""
     sizes = [mega_batch_size(step, 60, 150) for step in (0, 149, 150, 299, 300, 8849, 8850, 10**6)]
     assert sizes == [1, 1, 2, 2, 3, 59, 60, 60]
@@ -23,12 +23,12 @@ def test_the_size_by_hand() -> None:
     assert {mega_batch_size(step, 1, 5) for step in range(100)} == {1}
 
 
-def test_interleaving_by_hand() -> None:
+def test_interleaving_by_hand():
     """Partners differ in the last bit: 6 with 7, 3 (a swapped pair) with 2."""
     assert interleave(np.array([6, 3, 0])).tolist() == [6, 7, 3, 2, 0, 1]
 
 
-def test_a_pool_has_the_languages_and_groups_of_its_sentences() -> None:
+def test_a_pool_has_the_languages_and_groups_of_its_sentences():
     language, group = np.array([5, 6, 7, 9], np.int16), np.array([0, 1, 2, 0])
     never = Ragged.from_lists([[2], [], [0, 1]])
     pool = make_pool(torch.zeros(3, 2), np.array([2, 3, 1]), language, group, never)
@@ -37,7 +37,7 @@ def test_a_pool_has_the_languages_and_groups_of_its_sentences() -> None:
     assert pool.never.tolist() == [[0, 1], [2, -1], [-1, -1]]
 
 
-def test_splitting_by_hand() -> None:
+def test_splitting_by_hand():
     """Negatives are positions: position 2 is sentence 3."""
     sentences, negatives = np.array([6, 7, 3, 2, 0, 1]), np.array([2, 5, -1, 0, 3, 1])
     one, two = split(sentences, negatives, 2)
@@ -61,7 +61,7 @@ def random_batch(pairs: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 7, 100])
-def test_splitting_keeps_all_pairs_and_negatives(batch_size: int) -> None:
+def test_splitting_keeps_all_pairs_and_negatives(batch_size):
     sentences, negatives = random_batch(20)
     batches = list(split(sentences, negatives, batch_size))
     chosen = np.array([sentences[i] if i >= 0 else -1 for i in negatives])
@@ -71,7 +71,7 @@ def test_splitting_keeps_all_pairs_and_negatives(batch_size: int) -> None:
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 5, 8])
-def test_the_shares_of_processes_add_up_to_the_batch_and_its_mean(world: int) -> None:
+def test_the_shares_of_processes_add_up_to_the_batch_and_its_mean(world):
     (batch,) = split(*random_batch(5), 5)
     shares = [batch.share(rank, world) for rank in range(world)]
     if world <= 5:

@@ -40,9 +40,7 @@ def hardest(task: ContrastiveObjective, sentences: np.ndarray, texts: list[np.nd
 
 
 @pytest.mark.parametrize("is_before", [True, False])
-def test_negatives_are_the_hardest_before_or_after_scrambling(
-    is_before: bool, tmp_path: Path
-) -> None:
+def test_negatives_are_the_hardest_before_or_after_scrambling(is_before, tmp_path):
     found = task(tmp_path, *(BEFORE if is_before else []))
     epoch, step = 1, 100
     batches = list(found.mega_batch(epoch, 0, step))
@@ -58,9 +56,7 @@ def test_negatives_are_the_hardest_before_or_after_scrambling(
 
 @pytest.mark.parametrize("order", [[], BEFORE])
 @pytest.mark.parametrize("swaps", [[], ["--scramble_swaps", "3"]])
-def test_an_order_is_drawn_for_each_step_or_for_the_epoch(
-    swaps: list[str], order: list[str], tmp_path: Path
-) -> None:
+def test_an_order_is_drawn_for_each_step_or_for_the_epoch(swaps, order, tmp_path):
     found = task(tmp_path, *order, *swaps)
     plain = found.corpus.sentences.select(np.arange(20), found.max_length)
     one, same, later = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
@@ -73,14 +69,14 @@ def test_an_order_is_drawn_for_each_step_or_for_the_epoch(
         assert alone[0].tolist() == together[3].tolist()
 
 
-def test_without_dropout_vectors_for_negatives_are_reused_in_training(tmp_path: Path) -> None:
+def test_without_dropout_vectors_for_negatives_are_reused_in_training(tmp_path):
     options = ["--embedding_dropout", "0", "--mega_batch", "1"]
     before, after = task(tmp_path, *options, *BEFORE), task(tmp_path, *options)
     assert next(before.mega_batch(0, 0, 0)).negatives is None
     assert next(after.mega_batch(0, 0, 0)).negatives is not None
 
 
-def test_a_one_sided_hinge_has_negatives_of_first_sides_only(tmp_path: Path) -> None:
+def test_a_one_sided_hinge_has_negatives_of_first_sides_only(tmp_path):
     found = task(tmp_path, "--hinge", "one_sided")
     two_sided = task(tmp_path)
     two_sided.model.load_state_dict(found.model.state_dict())
@@ -89,7 +85,7 @@ def test_a_one_sided_hinge_has_negatives_of_first_sides_only(tmp_path: Path) -> 
         assert one.sentences.shape == (3, one.pairs.shape[1])
 
 
-def test_swaps_keep_tokens_and_marks_and_follow_a_poisson_distribution() -> None:
+def test_swaps_keep_tokens_and_marks_and_follow_a_poisson_distribution():
     ids = np.tile(np.array([[2, *range(10, 28), 3, 0]]), (400, 1))
     mask = (ids > 0).astype(np.int64)
     movable = ids[0] >= 10
@@ -107,7 +103,7 @@ def test_swaps_keep_tokens_and_marks_and_follow_a_poisson_distribution() -> None
     assert abs(places.mean() - 3.7) < 0.4  # 4 for two swaps, minus overlaps
 
 
-def test_sides_apart_are_scrambled_independently(tmp_path: Path) -> None:
+def test_sides_apart_are_scrambled_independently(tmp_path):
     together = task(tmp_path, "--scramble", "0.5")._plan(0)[1].reshape(-1, 2)
     apart = task(tmp_path, "--scramble", "0.5", "--scramble_sides", "apart")._plan(0)[1]
     assert (together[:, 0] == together[:, 1]).all()

@@ -21,7 +21,7 @@ BRIEF = ["--epochs", "4"]
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
     train(load_recipe(write_recipe(folder), BRIEF), folder / "out")
     return folder / "out"
@@ -34,7 +34,7 @@ def centered(plain: Path, folder: Path) -> Path:
     return folder / "centered"
 
 
-def test_training_subtracts_the_mean_sentence_vector(plain: Path, tmp_path: Path) -> None:
+def test_training_subtracts_the_mean_sentence_vector(plain, tmp_path):
     recipe = load_recipe(write_recipe(tmp_path), [*BRIEF, "--center", "1000"])
     train(recipe, tmp_path / "out")
     found = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
@@ -43,7 +43,7 @@ def test_training_subtracts_the_mean_sentence_vector(plain: Path, tmp_path: Path
     np.testing.assert_allclose(found, before - before.mean(0), atol=1e-6)
 
 
-def test_center_on_subtracts_the_mean_of_the_given_texts(plain: Path, tmp_path: Path) -> None:
+def test_center_on_subtracts_the_mean_of_the_given_texts(plain, tmp_path):
     folder = centered(plain, tmp_path)
     before = SentenceEncoder.from_pretrained(plain).encode(TEXTS)
     encoder = SentenceEncoder.from_pretrained(folder)
@@ -57,9 +57,7 @@ def test_center_on_subtracts_the_mean_of_the_given_texts(plain: Path, tmp_path: 
     torch.testing.assert_close(generator.model.center, once)
 
 
-def test_centering_leaves_decoding_and_language_variables_unchanged(
-    plain: Path, tmp_path: Path
-) -> None:
+def test_centering_leaves_decoding_and_language_variables_unchanged(plain, tmp_path):
     before, after = (
         LatentGenerator.from_pretrained(path) for path in (plain, centered(plain, tmp_path))
     )
@@ -70,7 +68,7 @@ def test_centering_leaves_decoding_and_language_variables_unchanged(
     torch.testing.assert_close(*english)
 
 
-def test_training_from_a_centered_model_recomputes_the_mean(plain: Path, tmp_path: Path) -> None:
+def test_training_from_a_centered_model_recomputes_the_mean(plain, tmp_path):
     start = centered(plain, tmp_path)
     text = write_recipe(tmp_path).read_text(encoding="utf-8")
     kept = [line for line in text.splitlines() if not line.startswith(("tokenizer:", "model:"))]
@@ -83,7 +81,7 @@ def test_training_from_a_centered_model_recomputes_the_mean(plain: Path, tmp_pat
     assert np.abs(found.mean(0)).max() < 1e-6
 
 
-def test_each_reading_has_its_own_center(plain: Path) -> None:
+def test_each_reading_has_its_own_center(plain):
     generator = LatentGenerator.from_pretrained(plain)
     generator.model.reading("semantic").center_on(torch.ones(32))
     assert generator.model.center is None

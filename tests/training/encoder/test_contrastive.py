@@ -46,7 +46,7 @@ def infonce(vectors: torch.Tensor, rank: int, world: int) -> tuple[float, torch.
 
 
 @pytest.mark.parametrize("world", [2, 3, 7])  # with 7, some have no pair
-def test_infonce_is_equal_for_any_number_of_processes(world: int) -> None:
+def test_infonce_is_equal_for_any_number_of_processes(world):
     vectors = torch.randn(2 * PAIRS, 24, generator=torch.Generator().manual_seed(0))
     loss, gradient = infonce(vectors, 0, 1)
     found = [infonce(vectors, rank, world) for rank in range(world)]

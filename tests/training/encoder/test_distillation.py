@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
@@ -41,7 +39,7 @@ run: {{development: none}}
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Path:
+def recipe(tmp_path):
     lines = [f"{a}\t{b}\n" for a, b in zip(ENGLISH, GERMAN, strict=True)]
     (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
     return written(tmp_path, RECIPE.format(pairs=tmp_path / "pairs.tsv"))
@@ -52,7 +50,7 @@ def bitext(*pairs: tuple[str, str], languages: tuple[str, str] = ("en", "de")) -
     return SourcePairs(source, list(pairs))
 
 
-def test_a_student_learns_the_similarities_of_its_teacher(recipe: Path, tmp_path: Path) -> None:
+def test_a_student_learns_the_similarities_of_its_teacher(recipe, tmp_path):
     train(load_recipe(recipe), tmp_path / "out")
     student = SentenceEncoder.from_pretrained(tmp_path / "out")
     wanted = SentenceEncoder.from_pretrained().similarity(ENGLISH, ENGLISH)
@@ -62,9 +60,7 @@ def test_a_student_learns_the_similarities_of_its_teacher(recipe: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_a_hinge_separates_sentences_that_are_not_translations(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_a_hinge_separates_sentences_that_are_not_translations(recipe, tmp_path):
     gaps = []
     for name, more in (("plain", ""), ("hinge", "--contrastive 3 --training.margin 0.5")):
         options = f"--epochs 20 --run.log_every 1 {more}"
@@ -78,14 +74,14 @@ def test_a_hinge_separates_sentences_that_are_not_translations(
         assert line["loss"] == pytest.approx(line["regression"] + line["contrastive"], rel=1e-4)
 
 
-def test_only_learned_languages_have_tokens(recipe: Path, tmp_path: Path) -> None:
+def test_only_learned_languages_have_tokens(recipe, tmp_path):
     train(load_recipe(recipe, ["--data.languages", "[en]"]), tmp_path / "out")
     encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
     assert not encoder.encode(["die Katze frisst"]).any()
     assert encoder.encode(["the cat eats"]).any()
 
 
-def test_each_teacher_reads_the_side_in_its_language() -> None:
+def test_each_teacher_reads_the_side_in_its_language():
     pair = bitext(("a cat", "eine Katze"))
     same = bitext(("a cat", "a cat"), ("a cat", "one cat"), languages=("en", "en"))
     for source, teachers, expected in (
@@ -105,7 +101,7 @@ def test_each_teacher_reads_the_side_in_its_language() -> None:
             make_examples([pair], teachers=[["en"], teachers], learns=learns)
 
 
-def test_cached_vectors_are_reused(tmp_path: Path) -> None:
+def test_cached_vectors_are_reused(tmp_path):
     texts, calls = [f"text {number}" for number in range(7)], []
 
     def load() -> object:
@@ -143,7 +139,7 @@ class Letters:
 
 
 @pytest.mark.slow
-def test_python_code_can_teach_together_with_an_encoder(recipe: Path, tmp_path: Path) -> None:
+def test_python_code_can_teach_together_with_an_encoder(recipe, tmp_path):
     letters = f"{{model: '{__name__}:Letters', engine: python, languages: [en, de]}}"
     options = ["--hidden_size", "11", "--teachers", letters, "english"]
     train(load_recipe(recipe, options), tmp_path / "out")
@@ -162,7 +158,7 @@ def _fails(texts: list[str]) -> np.ndarray:
     raise ZeroDivisionError(len(texts))
 
 
-def test_a_teacher_that_cannot_be_loaded_or_raises_is_refused(tmp_path: Path) -> None:
+def test_a_teacher_that_cannot_be_loaded_or_raises_is_refused(tmp_path):
     wrong = [
         TeacherArguments(model=name, engine="python")
         for name in ("no_module_of_this_name:f", "math:no_such", "math", "math:pi")
@@ -176,14 +172,14 @@ def test_a_teacher_that_cannot_be_loaded_or_raises_is_refused(tmp_path: Path) ->
         load_teacher(teacher, None, tmp_path)(["a cat"])
 
 
-def test_narrowed_vectors_keep_products() -> None:
+def test_narrowed_vectors_keep_products():
     random = np.random.default_rng(0)
     vectors = random.normal(size=(500, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
     kept = side_by_side([vectors], [1], 3).astype(np.float64)
     np.testing.assert_allclose(kept @ kept.T, vectors @ vectors.T, atol=0.5)
 
 
-def test_a_static_sentence_transformers_model_can_teach(tmp_path: Path) -> None:
+def test_a_static_sentence_transformers_model_can_teach(tmp_path):
     SentenceTransformer(str(packaged_model("english"))).float().save(str(tmp_path / "static"))
     teacher = TeacherArguments(model=str(tmp_path / "static"))
     found = load_teacher(teacher, None, tmp_path)(["a cat sleeps"])
@@ -191,7 +187,7 @@ def test_a_static_sentence_transformers_model_can_teach(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-3)
 
 
-def test_a_prompt_precedes_each_text(tmp_path: Path) -> None:
+def test_a_prompt_precedes_each_text(tmp_path):
     def encode(text: str, name: str, prompt: str | None) -> np.ndarray:
         return load_teacher(TeacherArguments(model=name, prompt=prompt), None, tmp_path)([text])
 
@@ -201,7 +197,7 @@ def test_a_prompt_precedes_each_text(tmp_path: Path) -> None:
         assert (prompted != encode("dog", name, None)).any()
 
 
-def test_a_bfloat16_teacher_gives_nearly_equal_vectors(tmp_path: Path) -> None:
+def test_a_bfloat16_teacher_gives_nearly_equal_vectors(tmp_path):
     name = str(save_bert(tmp_path))
     whole, rounded = (
         load_teacher(TeacherArguments(model=name, precision=precision), None, tmp_path)(

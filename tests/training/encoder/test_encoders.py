@@ -72,7 +72,7 @@ def mixture(folder: Path, combine: str = "add", *overrides: str) -> ContrastiveR
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
-def test_every_encoder_learns_to_distinguish_paraphrases(name: str, tmp_path: Path) -> None:
+def test_every_encoder_learns_to_distinguish_paraphrases(name, tmp_path):
     recipe = small_recipe(tmp_path, *ENCODERS[name], *LEARNING)
     train(recipe, tmp_path / "out")
     assert told_apart(tmp_path / "out") > 0.6
@@ -80,7 +80,7 @@ def test_every_encoder_learns_to_distinguish_paraphrases(name: str, tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("combine", "dimension"), [("add", 12), ("concatenate", 24)])
-def test_mixtures_learn_and_load_everywhere(combine: str, dimension: int, tmp_path: Path) -> None:
+def test_mixtures_learn_and_load_everywhere(combine, dimension, tmp_path):
     train(mixture(tmp_path, combine), tmp_path / "out")
     assert told_apart(tmp_path / "out") > 0.6
     encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
@@ -94,7 +94,7 @@ def test_mixtures_learn_and_load_everywhere(combine: str, dimension: int, tmp_pa
     np.testing.assert_allclose(again, vectors, atol=1e-6)
 
 
-def test_vectors_may_be_the_table_of_an_earlier_run(tmp_path: Path) -> None:
+def test_vectors_may_be_the_table_of_an_earlier_run(tmp_path):
     train(small_recipe(tmp_path, *WORD), tmp_path / "word")
     start = ["--vectors", str(tmp_path / "word"), "--epochs", "0"]
     train(small_recipe(tmp_path, *WORD, *LSTM, *start), tmp_path / "lstm")
@@ -104,7 +104,7 @@ def test_vectors_may_be_the_table_of_an_earlier_run(tmp_path: Path) -> None:
         train(wider, tmp_path / "wider")
 
 
-def test_words_start_from_the_vectors_of_a_subword_model(tmp_path: Path) -> None:
+def test_words_start_from_the_vectors_of_a_subword_model(tmp_path):
     pieces = ["--tokenizer.kind", "sentencepiece", "--vocab_size", "250"]
     train(small_recipe(tmp_path, *pieces), tmp_path / "pieces")
     start = ["--vectors", str(tmp_path / "pieces"), "--epochs", "0"]
@@ -118,7 +118,7 @@ def test_words_start_from_the_vectors_of_a_subword_model(tmp_path: Path) -> None
         train(small_recipe(tmp_path, *WORD, *start, "--hidden_size", "30"), tmp_path / "wider")
 
 
-def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path: Path) -> None:
+def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path):
     """The vector of unknown words is the start of `<unk>`."""
     rows = ["UUUNKKK " + " ".join([value] * 24) + "\n" for value in ("0.25", "nan", "0.5")]
     (tmp_path / "vectors.txt").write_text("".join(rows))
@@ -141,7 +141,7 @@ def task_of(recipe: ContrastiveRecipe, folder: Path) -> ContrastiveObjective:
     )
 
 
-def test_the_first_epoch_may_follow_the_file_order(tmp_path: Path) -> None:
+def test_the_first_epoch_may_follow_the_file_order(tmp_path):
     recipe = small_recipe(tmp_path, *WORD, "--first_epoch", "file_order")
     task = task_of(recipe, tmp_path)
     first, second = (
@@ -153,7 +153,7 @@ def test_the_first_epoch_may_follow_the_file_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lstm", "mixture"])
-def test_scrambling_keeps_start_and_end_tokens(kind: str, tmp_path: Path) -> None:
+def test_scrambling_keeps_start_and_end_tokens(kind, tmp_path):
     one = small_recipe(tmp_path, *WORD, *LSTM, "--marks", "both", "--scramble", "1")
     recipe = one if kind == "lstm" else mixture(tmp_path, "add", "--scramble", "1")
     task = task_of(recipe, tmp_path)
@@ -175,7 +175,7 @@ def test_scrambling_keeps_start_and_end_tokens(kind: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["weighted", "recurrent"])
-def test_a_frozen_table_does_not_change(kind: str, tmp_path: Path) -> None:
+def test_a_frozen_table_does_not_change(kind, tmp_path):
     for epochs in ("0", "2"):
         options = ["--model.kind", kind, "--freeze", "tables", "--epochs", epochs]
         train(small_recipe(tmp_path, *WORD, *options), tmp_path / epochs)

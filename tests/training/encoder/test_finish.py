@@ -41,7 +41,7 @@ def random_case() -> tuple[torch.Tensor, torch.Tensor]:
     return table, table[torch.randint(0, 50, (300, 5), generator=random)].mean(1)
 
 
-def test_power_zero_is_a_rotation_and_a_dimension_keeps_the_leading_axes() -> None:
+def test_power_zero_is_a_rotation_and_a_dimension_keeps_the_leading_axes():
     table, sentences = random_case()
     turned = whitened(table, sentences, 0.0)
     scale = table.norm(dim=1).mean() / turned.norm(dim=1).mean()
@@ -50,7 +50,7 @@ def test_power_zero_is_a_rotation_and_a_dimension_keeps_the_leading_axes() -> No
     torch.testing.assert_close(few / few.norm(), many / many.norm())
 
 
-def test_power_one_half_gives_all_axes_equal_variance() -> None:
+def test_power_one_half_gives_all_axes_equal_variance():
     """Of the unit vectors the axes were taken from, before they are scaled to length one again."""
     table, sentences = random_case()
     units = torch.nn.functional.normalize(sentences, dim=1)
@@ -62,9 +62,7 @@ def test_power_one_half_gives_all_axes_equal_variance() -> None:
 
 
 @pytest.mark.parametrize("initializer_std", [0.01, 40.0])
-def test_vectors_of_a_window_model_have_a_mean_length_from_1_to_2(
-    initializer_std: float, tmp_path: Path
-) -> None:
+def test_vectors_of_a_window_model_have_a_mean_length_from_1_to_2(initializer_std, tmp_path):
     window = {**SMALL["model"], "kind": "window", "initializer_std": initializer_std}
     mapping = {**SMALL, "model": window, "data": {"sources": [str(PAIRS)]}}
     train(build(ContrastiveRecipe, mapping), tmp_path / "run")
@@ -74,7 +72,7 @@ def test_vectors_of_a_window_model_have_a_mean_length_from_1_to_2(
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 100, 300, 512])
-def test_spread_orders_the_axes_evenly(size: int) -> None:
+def test_spread_orders_the_axes_evenly(size):
     order = spread(size)
     assert sorted(order) == list(range(size))
     for width in (16, 64, 128):
@@ -83,14 +81,14 @@ def test_spread_orders_the_axes_evenly(size: int) -> None:
             assert halves.max() - halves.min() <= width // 8
 
 
-def test_rounding_keeps_the_given_number_of_digits() -> None:
+def test_rounding_keeps_the_given_number_of_digits():
     values = torch.tensor([1.0, -1.2345, 3e-5, 0.0, 255.0, 257.0])
     torch.testing.assert_close(rounded(values, 8), values, rtol=2**-8, atol=0)
     assert rounded(values, 8)[-2:].tolist() == [255.0, 256.0]
     torch.testing.assert_close(rounded(values, 24), values, rtol=0, atol=0)
 
 
-def test_dropping_apart_pieces_leaves_other_text_unchanged(tmp_path: Path) -> None:
+def test_dropping_apart_pieces_leaves_other_text_unchanged(tmp_path):
     english = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     both = english + [keep_apart(line) for line in english]
     joint = SubwordTokenizer.train(both, vocab_size=300, character_coverage=1.0)
@@ -103,7 +101,7 @@ def test_dropping_apart_pieces_leaves_other_text_unchanged(tmp_path: Path) -> No
     np.testing.assert_array_equal(again.encode_batch(english).ids, after.ids)
 
 
-def test_a_finished_model_loads_everywhere(tmp_path: Path) -> None:
+def test_a_finished_model_loads_everywhere(tmp_path):
     asked = {"whiten": 0.25, "dimension": 8, "nested_dimensions": True, "drop_apart": True}
     train(recipe(PAIRS, **asked, significant_bits=8, precision="float16"), tmp_path / "out")
     text = ["where is the station ?", "a cat on a couch"]

@@ -58,14 +58,14 @@ def write_recipe(folder: Path, text: str = SMALL) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("multilingual")
     train(load_recipe(write_recipe(folder)), folder / "out")
     return folder / "out"
 
 
 @pytest.mark.slow
-def test_it_translates_between_any_two_languages(trained: Path) -> None:
+def test_it_translates_between_any_two_languages(trained):
     """French and Chinese are never paired in training."""
     generator, encoder = (of.from_pretrained(trained) for of in (LatentGenerator, SentenceEncoder))
     sides = list(zip(*LINES, strict=True))
@@ -78,9 +78,7 @@ def test_it_translates_between_any_two_languages(trained: Path) -> None:
         assert (nearest == np.arange(len(LINES))).sum() >= 7
 
 
-def test_holding_out_all_pairs_of_a_language_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_holding_out_all_pairs_of_a_language_is_refused(tmp_path, monkeypatch):
     halves = np.arange(len(LINES)), np.arange(len(LINES), 2 * len(LINES))  # fr, zh
     monkeypatch.setattr(generative_run, "hold_out_pairs", lambda *_: halves)
     recipe = load_recipe(write_recipe(tmp_path), ["--held_out", str(len(LINES))])
@@ -88,7 +86,7 @@ def test_holding_out_all_pairs_of_a_language_is_refused(
         train(recipe, tmp_path / "out")
 
 
-def test_loss_terms_are_logged_by_language(tmp_path: Path) -> None:
+def test_loss_terms_are_logged_by_language(tmp_path):
     options = ["--epochs", "2", "--held_out", "2", "--development", "held_out", "--log_every", "1"]
     train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
     names = set().union(*log(tmp_path / "out"))
@@ -97,7 +95,7 @@ def test_loss_terms_are_logged_by_language(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_trained_model_can_add_a_language(trained: Path, tmp_path: Path) -> None:
+def test_a_trained_model_can_add_a_language(trained, tmp_path):
     """The new language is French read backwards, so the vocabulary has its words."""
     backwards = [" ".join(reversed(line[1].split())) for line in LINES]
     pairs = "".join(f"{line[0]}\t{new}\n" for line, new in zip(LINES, backwards, strict=True))
@@ -119,7 +117,7 @@ def test_a_trained_model_can_add_a_language(trained: Path, tmp_path: Path) -> No
     assert sum(text == line[2] for text, line in zip(chinese, LINES, strict=True)) >= 5
 
 
-def test_languages_are_balanced_as_in_the_thesis(tmp_path: Path) -> None:
+def test_languages_are_balanced_as_in_the_thesis(tmp_path):
     """English is in both bitexts, so it is chosen for a third of the pairs, and translation into
     it has half the weight (5.12 and 5.13.1)."""
     recipe = load_recipe(write_recipe(tmp_path))
@@ -137,7 +135,7 @@ def test_languages_are_balanced_as_in_the_thesis(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_start_fixes_the_model_and_a_bgt_its_languages(trained: Path, tmp_path: Path) -> None:
+def test_a_start_fixes_the_model_and_a_bgt_its_languages(trained, tmp_path):
     path = write_recipe(tmp_path)
     of_two = "\n".join(line for line in SMALL.splitlines() if "zh-en" not in line)
     bgt = of_two.replace("kind: mgt", "kind: bgt").replace("epochs: 150", "epochs: 0")

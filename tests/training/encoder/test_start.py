@@ -31,7 +31,7 @@ model: {{embedding_dropout: 0.1}}
 
 
 @pytest.mark.parametrize("family", ["word", "charagram", "mixture"])
-def test_training_continues_from_the_earlier_model(family: str, tmp_path: Path) -> None:
+def test_training_continues_from_the_earlier_model(family, tmp_path):
     train(further(tmp_path, family, "--epochs", "0"), tmp_path / "none")
     earlier, same = (SentenceEncoder.from_pretrained(tmp_path / name) for name in ("first", "none"))
     np.testing.assert_allclose(same.encode(TEXTS), earlier.encode(TEXTS), atol=1e-7)
@@ -45,7 +45,7 @@ def test_training_continues_from_the_earlier_model(family: str, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_the_fine_tune_recipe_improves_the_packaged_model(tmp_path: Path) -> None:
+def test_the_fine_tune_recipe_improves_the_packaged_model(tmp_path):
     options = ["--sources", str(PAIRS), "--epochs", "1"]
     train(load_recipe(FINE_TUNE, options), tmp_path / "mine")
     english = SentenceEncoder.from_pretrained("english")
@@ -58,7 +58,7 @@ def test_the_fine_tune_recipe_improves_the_packaged_model(tmp_path: Path) -> Non
     assert cosine > 0.99  # the pairs have none of its words
 
 
-def test_start_on_the_command_line_replaces_the_encoder_of_the_recipe() -> None:
+def test_start_on_the_command_line_replaces_the_encoder_of_the_recipe():
     recipe = load_recipe(OWN, ["--start", "english"])
     assert recipe.start == "english"
     assert recipe.model.embedding_dropout == 0.0  # from the recipe
@@ -76,15 +76,13 @@ def test_start_on_the_command_line_replaces_the_encoder_of_the_recipe() -> None:
         ("charagram", ["--finish.whiten", "0.25"]),
     ],
 )
-def test_keys_that_a_start_does_not_support_are_refused(
-    family: str, options: list[str], tmp_path: Path
-) -> None:
+def test_keys_that_a_start_does_not_support_are_refused(family, options, tmp_path):
     with pytest.raises(RecipeError):
         train(further(tmp_path, family, *options), tmp_path / "out")
     assert not (tmp_path / "out" / "recipe.yaml").exists()
 
 
 @pytest.mark.parametrize("path", [OWN, FINE_TUNE])
-def test_recipes_for_own_pairs_need_explicit_sources(path: Path, tmp_path: Path) -> None:
+def test_recipes_for_own_pairs_need_explicit_sources(path, tmp_path):
     with pytest.raises(DataError):
         train(load_recipe(path), tmp_path / "out")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +74,7 @@ def truncate(path: Path) -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
-def test_a_checkpoint_is_restored_bit_for_bit(optimizer: str, tmp_path: Path) -> None:
+def test_a_checkpoint_is_restored_bit_for_bit(optimizer, tmp_path):
     run, fresh = Run(optimizer), Run(optimizer, seed=1)
     run.train(0, 7)
     run.save(tmp_path, 7, epoch=2, best=0.5)
@@ -90,7 +89,7 @@ def test_a_checkpoint_is_restored_bit_for_bit(optimizer: str, tmp_path: Path) ->
         assert found[name].dtype == tensor.dtype, name
 
 
-def test_the_newest_checkpoints_are_kept(tmp_path: Path) -> None:
+def test_the_newest_checkpoints_are_kept(tmp_path):
     run = Run()
     assert run.load(tmp_path / "none") is None
     run.train(0, 1)
@@ -117,9 +116,7 @@ def flip_a_bit(path: Path) -> None:
         ),
     ],
 )
-def test_a_damaged_file_costs_one_checkpoint(
-    name: str, damage: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_file_costs_one_checkpoint(name, damage, tmp_path, caplog):
     saved_run(tmp_path)
     damage(list_checkpoints(tmp_path)[-1] / name)
     early, fresh = Run(), Run(seed=1)
@@ -133,7 +130,7 @@ def test_a_damaged_file_costs_one_checkpoint(
         assert torch.equal(optimizer_tensors(fresh.optimizer)[key], tensor), key
 
 
-def test_other_models_and_only_damaged_checkpoints_are_errors(tmp_path: Path) -> None:
+def test_other_models_and_only_damaged_checkpoints_are_errors(tmp_path):
     saved_run(tmp_path)
     with pytest.raises(CheckpointError):
         Run(vocab_size=21).load(tmp_path)
@@ -143,7 +140,7 @@ def test_other_models_and_only_damaged_checkpoints_are_errors(tmp_path: Path) ->
         Run().load(tmp_path)
 
 
-def test_a_partial_checkpoint_is_ignored_and_replaced(tmp_path: Path) -> None:
+def test_a_partial_checkpoint_is_ignored_and_replaced(tmp_path):
     run = saved_run(tmp_path)
     (tmp_path / "step-0000000015.part").mkdir()
     (tmp_path / "step-0000000015.part" / "model.safetensors").write_bytes(b"half")
@@ -169,9 +166,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["writing", "syncing", "renaming"])
-def test_a_full_disk_keeps_earlier_files(
-    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_keeps_earlier_files(when, tmp_path, monkeypatch):
     root, path = tmp_path / "checkpoints", tmp_path / "best" / "model.safetensors"
     run = saved_run(root)
     save_weights(run.model, path)
@@ -193,9 +188,7 @@ def test_a_full_disk_keeps_earlier_files(
     assert os.listdir(path.parent) == ["model.safetensors"]
 
 
-def test_missing_best_weights_keep_the_last(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_missing_best_weights_keep_the_last(tmp_path, caplog):
     model = nn.Linear(2, 2)
     before = model.weight.detach().clone()
     load_weights(model, tmp_path / "best.safetensors")

@@ -36,7 +36,7 @@ def write_log(folder: Path, lines: list[dict[str, float]]) -> Path:
     return path
 
 
-def test_every_logged_value_except_times_is_a_curve(tmp_path: Path) -> None:
+def test_every_logged_value_except_times_is_a_curve(tmp_path):
     assert read_curves(write_log(tmp_path, LOG)) == {
         "lr": Curve([2], [1e-3]),
         "loss": Curve([2, 3], [0.9, 0.7]),
@@ -46,7 +46,7 @@ def test_every_logged_value_except_times_is_a_curve(tmp_path: Path) -> None:
     }
 
 
-def test_titles_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
+def test_titles_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path):
     def titles(*options: str) -> dict[str, str]:
         return titles_of(asdict(recipe_of(tmp_path, SMALL, *options)))
 
@@ -69,7 +69,7 @@ def test_titles_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_pat
         ("language-model/smoke", NATS),
     ],
 )
-def test_the_task_determines_the_unit_of_a_score(name: str, unit: str) -> None:
+def test_the_task_determines_the_unit_of_a_score(name, unit):
     for options in ([], ["--development", "mine.tsv"]):
         assert unit in scored_on(asdict(load_recipe(name, options)))[1]
 
@@ -90,23 +90,19 @@ def size_of(folder: Path) -> tuple[int, int]:
         ({f"kl/{number}": number for number in range(40)}, (1480, 790)),
     ],
 )
-def test_gauges_have_panels_of_their_own_with_legends_beside(
-    gauges: dict[str, float], size: tuple[int, int], tmp_path: Path
-) -> None:
+def test_gauges_have_panels_of_their_own_with_legends_beside(gauges, size, tmp_path):
     scores = [{"step": step, "development": step, **gauges} for step in (3, 6)]
     write_log(tmp_path, [LOG[0], LOG[0] | {"step": 4}, *scores])
     assert size_of(tmp_path) == size
 
 
-def test_a_single_curve_has_no_legend(tmp_path: Path) -> None:
+def test_a_single_curve_has_no_legend(tmp_path):
     write_log(tmp_path, [{"step": step, "kl/en": step} for step in (3, 6)])
     assert size_of(tmp_path)[0] == 700
 
 
 @pytest.mark.parametrize("lines", [[], LOG[:2]])
-def test_without_two_points_there_is_no_picture(
-    lines: list[dict[str, float]], tmp_path: Path
-) -> None:
+def test_without_two_points_there_is_no_picture(lines, tmp_path):
     write_log(tmp_path, lines)
     (tmp_path / "training.png").write_bytes(b"of another run")
     write_curve(tmp_path)
@@ -114,9 +110,7 @@ def test_without_two_points_there_is_no_picture(
 
 
 @pytest.mark.parametrize("has_matplotlib", [True, False])
-def test_a_run_plots_its_log_if_matplotlib_is_installed(
-    has_matplotlib: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_plots_its_log_if_matplotlib_is_installed(has_matplotlib, tmp_path, monkeypatch):
     for name in () if has_matplotlib else ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     output = trained(tmp_path, SMALL)

@@ -30,7 +30,7 @@ def recipe_of(kind: str, folder: Path, rate: str) -> Recipe:
 
 
 @pytest.mark.parametrize("kind", ["contrastive", "distillation", "paraphrase", "language_model"])
-def test_training_that_diverges_stops_and_names_its_rate(kind: str, tmp_path: Path) -> None:
+def test_training_that_diverges_stops_and_names_its_rate(kind, tmp_path):
     with pytest.raises(ParaphrasticError, match=r"1e\+30"):
         train(recipe_of(kind, tmp_path, "1e30"), tmp_path / "out")
     assert not (tmp_path / "out" / "run.json").exists()
@@ -40,16 +40,14 @@ def test_training_that_diverges_stops_and_names_its_rate(kind: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["paraphrase", "language_model"])
-def test_an_infinite_perplexity_is_allowed(kind: str, tmp_path: Path) -> None:
+def test_an_infinite_perplexity_is_allowed(kind, tmp_path):
     train(recipe_of(kind, tmp_path, "1e5"), tmp_path / "out")
     held_out = record(tmp_path / "out")["held_out"]
     assert held_out["nats_per_token"] > 709
     assert held_out["perplexity"] == float("inf")
 
 
-def test_a_gradient_that_is_not_finite_is_not_used_and_the_run_can_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gradient_that_is_not_finite_is_not_used_and_the_run_can_resume(tmp_path, monkeypatch):
     recipe = small_recipe(tmp_path, "--checkpoint_every", "1")
     train(recipe, tmp_path / "unbroken")
     loss = ContrastiveObjective.loss

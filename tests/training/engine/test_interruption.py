@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -57,7 +55,7 @@ QUICK = ("contrastive", "mixture", "tagging", "mgt", "annealed")
 
 
 @pytest.fixture
-def signals_at(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
+def signals_at(monkeypatch):
     """Signals to send, by step from 0."""
     plan: dict[int, list[int]] = {}
     of_loop = TrainingLoop._step
@@ -72,7 +70,7 @@ def signals_at(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
 
 
 @pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
+def handlers():
     """The default handlers; shells make background jobs ignore SIGINT."""
     before = [
         (signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler)),
@@ -87,9 +85,7 @@ def handlers() -> Iterator[None]:
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in RUNS if n not in QUICK)]
 )
-def test_weights_logs_and_files_equal_those_of_an_uninterrupted_run(
-    name: str, tmp_path: Path, signals_at: dict[int, list[int]]
-) -> None:
+def test_weights_logs_and_files_equal_those_of_an_uninterrupted_run(name, tmp_path, signals_at):
     """The run crashes after a third and gets Ctrl-C after two thirds."""
     text, settings = RUNS[name]
     options = [*OFTEN, "--epochs", "3", *settings.split()]
@@ -109,19 +105,14 @@ def test_weights_logs_and_files_equal_those_of_an_uninterrupted_run(
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Path:
+def recipe(tmp_path):
     return test_kills.write_run("contrastive", tmp_path)
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_command_writes_a_checkpoint_and_resumes(
-    number: int,
-    status: int,
-    recipe: Path,
-    tmp_path: Path,
-    signals_at: dict[int, list[int]],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    number, status, recipe, tmp_path, signals_at, capsys
+):
     command = ["train", str(recipe), "--output", str(tmp_path / "out"), "--quiet"]
     checkpoints = tmp_path / "out" / "checkpoints"
     signals_at[6] = [number]
@@ -138,9 +129,7 @@ def test_an_interrupted_command_writes_a_checkpoint_and_resumes(
     assert main(command) == 0
 
 
-def test_a_second_signal_stops_at_once(
-    recipe: Path, tmp_path: Path, signals_at: dict[int, list[int]]
-) -> None:
+def test_a_second_signal_stops_at_once(recipe, tmp_path, signals_at):
     signals_at[6] = [signal.SIGINT, signal.SIGINT]
     with pytest.raises(KeyboardInterrupt) as caught:
         train(load_recipe(recipe), tmp_path / "out")
@@ -148,7 +137,7 @@ def test_a_second_signal_stops_at_once(
     assert os.listdir(tmp_path / "out" / "checkpoints") == ["step-0000000006"]
 
 
-def test_signals_with_other_handlers_or_in_other_threads_are_not_deferred() -> None:
+def test_signals_with_other_handlers_or_in_other_threads_are_not_deferred():
     def own(number: int, frame: object) -> None:
         pass
 
@@ -167,6 +156,6 @@ def test_signals_with_other_handlers_or_in_other_threads_are_not_deferred() -> N
         assert pool.submit(in_a_thread).result() is signal.default_int_handler
 
 
-def test_a_signal_after_the_last_check_is_not_lost() -> None:
+def test_a_signal_after_the_last_check_is_not_lost():
     with pytest.raises(KeyboardInterrupt), Interruption():
         signal.raise_signal(signal.SIGINT)

@@ -122,7 +122,7 @@ def write_run(name: str, folder: Path) -> Path:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks of one process")
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_killed_anywhere_ends_like_an_uninterrupted_one(name: str, tmp_path: Path) -> None:
+def test_a_run_killed_anywhere_ends_like_an_uninterrupted_one(name, tmp_path):
     arguments = str(write_run(name, tmp_path)), str(tmp_path), str(POINTS)
     done = fresh.run(PROGRAM, *arguments, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]

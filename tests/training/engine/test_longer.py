@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +29,7 @@ FIXED_KL = {"generative", "mgt", "center"}  # kinds whose KL weight rises by def
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in RUNS if n not in QUICK)]
 )
-def test_a_run_trained_longer_equals_a_long_run(name: str, tmp_path: Path) -> None:
+def test_a_run_trained_longer_equals_a_long_run(name, tmp_path):
     text, settings = RUNS[name]
     kl = ["--kl_rise", "0"] if name in FIXED_KL else []
     options = [*EACH_STEP, *settings.split(), *kl]
@@ -52,9 +51,7 @@ def test_a_run_trained_longer_equals_a_long_run(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("options", [["--schedule", "linear"], ["--margin", "0.5"], []])
-def test_other_recipes_or_no_checkpoints_do_not_lengthen_a_run(
-    options: list[str], tmp_path: Path
-) -> None:
+def test_other_recipes_or_no_checkpoints_do_not_lengthen_a_run(options, tmp_path):
     kept = options if "--schedule" in options else []
     train(recipe_of(tmp_path, CONTRASTIVE, *kept), tmp_path / "out")
     before = record(tmp_path / "out")
@@ -65,7 +62,7 @@ def test_other_recipes_or_no_checkpoints_do_not_lengthen_a_run(
     assert record(tmp_path / "out") == before
 
 
-def test_a_run_is_not_lengthened_with_other_text(tmp_path: Path) -> None:
+def test_a_run_is_not_lengthened_with_other_text(tmp_path):
     text = CONTRASTIVE.replace(str(PAIRS), str(tmp_path / "pairs.tsv"))
     shutil.copy(PAIRS, tmp_path / "pairs.tsv")
     train(recipe_of(tmp_path, text), tmp_path / "out")
@@ -79,7 +76,7 @@ def test_a_run_is_not_lengthened_with_other_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damaged", ['{"tex', "[3]", "{}", '{"text": 3, "progress": {}}'])
-def test_a_run_with_a_damaged_record_is_not_lengthened(damaged: str, tmp_path: Path) -> None:
+def test_a_run_with_a_damaged_record_is_not_lengthened(damaged, tmp_path):
     train(recipe_of(tmp_path, CONTRASTIVE), tmp_path / "out")
     (tmp_path / "out" / "run.json").write_text(damaged, encoding="utf-8")
     for epochs in ("1", "2"):

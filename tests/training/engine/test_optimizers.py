@@ -43,7 +43,7 @@ def parameter(*shape: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(*shape, generator=seeded(0), dtype=torch.float64))
 
 
-def test_a_dense_gradient_gets_adam_as_published() -> None:
+def test_a_dense_gradient_gets_adam_as_published():
     weight = parameter(5)
     start = weight.tolist()
     gradients = torch.randn(30, 5, generator=seeded(1), dtype=torch.float64)
@@ -84,13 +84,13 @@ def trained(
 
 
 @pytest.fixture(params=[300, RowAdam.WINDOW], ids=["short window", "long window"])
-def window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def window(request, monkeypatch):
     monkeypatch.setattr(RowAdam, "WINDOW", request.param)
 
 
 @pytest.mark.parametrize(("steps", "decay"), [(1, False), (300, False), (301, True), (650, True)])
 @pytest.mark.usefixtures("window")
-def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> None:
+def test_row_adam_on_sparse_gradients_is_dense_adam(steps, decay):
     gradients = gradients_of_rows(steps, 12, 3, torch.float64)
     ours, table, dense = trained(parameter(12, 3).detach(), gradients, decay / steps)
     ours.catch_up()
@@ -99,7 +99,7 @@ def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> 
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_table_may_alternate_between_sparse_and_dense_gradients(dtype: torch.dtype) -> None:
+def test_a_table_may_alternate_between_sparse_and_dense_gradients(dtype):
     gradients = list(gradients_of_rows(40, 6, 2, dtype))
     for step in (0, *range(3, 40, 5)):  # the first step makes every second moment positive
         gradients[step] = torch.randn(6, 2, generator=seeded(step), dtype=torch.float64).to(dtype)
@@ -131,7 +131,7 @@ def train_model(kind: str, is_sparse: bool) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("kind", ["adam", "adagrad"])
-def test_forward_passes_see_the_densely_trained_table(kind: str) -> None:
+def test_forward_passes_see_the_densely_trained_table(kind):
     # Single precision over 60 steps: differences stay below a thousandth of a step.
     for found, expected in zip(train_model(kind, True), train_model(kind, False), strict=True):
         torch.testing.assert_close(found, expected, rtol=0, atol=LR / 1000)
@@ -146,7 +146,7 @@ def clipped(parameters: list[nn.Parameter], limit: float) -> float:
 
 
 @pytest.mark.parametrize(("limit", "share"), [(2.5, 0.5), (5.0, 1), (1e9, 1)])
-def test_clipping_by_hand(limit: float, share: float) -> None:
+def test_clipping_by_hand(limit, share):
     """Gradients of 3 and, in one row, 1 + 3 have a joint norm of 5."""
     dense, sparse, without = parameter(1), parameter(4, 1), parameter(2)
     dense.grad = torch.tensor([3.0], dtype=torch.float64)
@@ -159,7 +159,7 @@ def test_clipping_by_hand(limit: float, share: float) -> None:
 
 
 @pytest.fixture(params=[True, False], ids=["compiled", "torch"])
-def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def compiled(request, monkeypatch):
     if request.param and row_adam.update is None:
         pytest.skip("_rows.c is not compiled")
     if not request.param:
@@ -168,7 +168,7 @@ def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("compiled", "window")
-def test_single_precision_equals_dense_adam_up_to_rounding() -> None:
+def test_single_precision_equals_dense_adam_up_to_rounding():
     gradients = gradients_of_rows(700, 40, 17, torch.float32)
     ours, table, dense = trained(torch.randn(40, 17, generator=seeded(0)), gradients)
     ours.catch_up()
@@ -176,7 +176,7 @@ def test_single_precision_equals_dense_adam_up_to_rounding() -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_a_row_catches_up_once_on_600_missed_steps() -> None:
+def test_a_row_catches_up_once_on_600_missed_steps():
     """Row 1 has a gradient in the first step only, row 2 never."""
     start = torch.randn(3, 5, generator=seeded(0))
     used = [[0, 1], *[[0]] * 599]
@@ -192,7 +192,7 @@ def test_a_row_catches_up_once_on_600_missed_steps() -> None:
     assert torch.equal(table[2], start[2])
 
 
-def test_mismatched_arrays_are_refused() -> None:
+def test_mismatched_arrays_are_refused():
     if row_adam.update is None:
         pytest.skip("_rows.c is not compiled")
     tables = [np.zeros((4, 2), np.float32) for _ in range(3)]
@@ -220,7 +220,7 @@ def rates(total: int, **settings: object) -> list[float]:
     return [round(learning_rate(arguments, step, total), 6) for step in range(total)]
 
 
-def test_schedules_by_hand() -> None:
+def test_schedules_by_hand():
     assert rates(4) == [2, 2, 2, 2]
     assert rates(4, schedule="linear") == [2, 1.5, 1, 0.5]
     assert rates(6, schedule="linear", warmup_steps=2) == [1, 2, 2, 1.5, 1, 0.5]
@@ -229,7 +229,7 @@ def test_schedules_by_hand() -> None:
     assert found[15] == 1  # sqrt(4 / 16)
 
 
-def test_a_run_shorter_than_its_warmup_gives_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_shorter_than_its_warmup_gives_a_warning(caplog):
     arguments = OptimizationArguments(learning_rate=1e-3, warmup_steps=400)
     warn_of_warmup(arguments, 400)
     assert not caplog.records
@@ -248,13 +248,13 @@ def test_a_run_shorter_than_its_warmup_gives_a_warning(caplog: pytest.LogCapture
         ({"betas": [0.95, 0.9]}, False),  # beta_1 > sqrt(beta_2)
     ],
 )
-def test_tables_are_sparse_if_possible(settings: dict[str, object], is_sparse: bool) -> None:
+def test_tables_are_sparse_if_possible(settings, is_sparse):
     model = AveragingModel(AveragingConfig(vocab_size=9, hidden_size=4))
     use_sparse_tables(model, OptimizationArguments(**settings))
     assert model.embedding.sparse == is_sparse
 
 
-def test_a_model_without_sparse_tables_gets_stock_adam() -> None:
+def test_a_model_without_sparse_tables_gets_stock_adam():
     config = LanguageModelConfig(
         vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1
     )
@@ -264,7 +264,7 @@ def test_a_model_without_sparse_tables_gets_stock_adam() -> None:
     assert isinstance(make_optimizer(model, arguments), torch.optim.AdamW)
 
 
-def test_weight_decay_on_dense_gradients_equals_adamw() -> None:
+def test_weight_decay_on_dense_gradients_equals_adamw():
     ours, torchs = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
     settings = {"lr": 0.1, "betas": (0.8, 0.9), "weight_decay": 0.3}
     optimizers = RowAdam([ours], **settings), torch.optim.AdamW([torchs], **settings)

@@ -12,7 +12,7 @@ from paraphrastic_hf.training.engine.paths import DATA_ROOT_VARIABLE, resolve_mo
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path, monkeypatch):
     """A data root beside the working folder."""
     for name in ("data", "here"):
         (tmp_path / name).mkdir()
@@ -21,7 +21,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def test_a_model_is_looked_up_under_the_data_root_first(root: Path) -> None:
+def test_a_model_is_looked_up_under_the_data_root_first(root):
     assert resolve_model("english", root) == "english"
     assert resolve_model("someone/model", None) == "someone/model"
     trained = Path("runs/de-en")
@@ -31,7 +31,7 @@ def test_a_model_is_looked_up_under_the_data_root_first(root: Path) -> None:
     assert resolve_model("runs/de-en", root) == root / "runs" / "de-en"
 
 
-def test_the_paths_that_were_tried_are_named(root: Path) -> None:
+def test_the_paths_that_were_tried_are_named(root):
     with pytest.raises(ModelError, match=f"{root}/runs/de-en.*{Path.cwd()}/runs/de-en"):
         resolve_model("runs/de-en", root)
     for name in ("a.tsv", "*.tsv", "/absent.tsv"):
@@ -39,7 +39,7 @@ def test_the_paths_that_were_tried_are_named(root: Path) -> None:
             resolve_path(name, root)
 
 
-def test_a_dot_path_is_looked_up_under_the_working_folder_first(root: Path) -> None:
+def test_a_dot_path_is_looked_up_under_the_working_folder_first(root):
     (root / "pairs.tsv").write_text("a\tb\n", encoding="utf-8")
     assert resolve_path("./pairs.tsv", root) == root / "pairs.tsv"
     Path("pairs.tsv").write_text("c\td\n", encoding="utf-8")

@@ -17,7 +17,7 @@ from tests.training.runs import CONTRASTIVE, breaking_at, train, written
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Path:
+def recipe(tmp_path):
     return written(tmp_path, CONTRASTIVE)
 
 
@@ -26,7 +26,7 @@ def pairs(path: Path, count: int) -> str:
     return str(path)
 
 
-def test_a_finished_run_with_other_text_is_refused(recipe: Path, tmp_path: Path) -> None:
+def test_a_finished_run_with_other_text_is_refused(recipe, tmp_path):
     own, output = tmp_path / "own.tsv", tmp_path / "out"
     chosen = load_recipe(recipe, ["--sources", pairs(own, 20)])
     first = train(chosen, output)
@@ -37,7 +37,7 @@ def test_a_finished_run_with_other_text_is_refused(recipe: Path, tmp_path: Path)
     assert train(chosen, output, overwrite=True).examples == 30
 
 
-def test_a_run_does_not_resume_with_other_text(recipe: Path, tmp_path: Path) -> None:
+def test_a_run_does_not_resume_with_other_text(recipe, tmp_path):
     own, output = tmp_path / "own.tsv", tmp_path / "out"
     chosen = load_recipe(recipe, ["--sources", pairs(own, 20), "--checkpoint_every", "1"])
     with breaking_at(0):
@@ -49,7 +49,7 @@ def test_a_run_does_not_resume_with_other_text(recipe: Path, tmp_path: Path) -> 
     assert train(chosen, output).examples == 20
 
 
-def test_runs_share_a_work_folder_only_with_equal_text(recipe: Path, tmp_path: Path) -> None:
+def test_runs_share_a_work_folder_only_with_equal_text(recipe, tmp_path):
     def rows(count: int) -> list[dict[str, str]]:
         return [{"a": f"the cat {n}", "b": f"a cat {n}"} for n in range(count)]
 
@@ -65,7 +65,7 @@ def test_runs_share_a_work_folder_only_with_equal_text(recipe: Path, tmp_path: P
         train(chosen, tmp_path / "c", datasets=[rows(9)], work=work)
 
 
-def test_a_run_with_another_start_model_is_refused(recipe: Path, tmp_path: Path) -> None:
+def test_a_run_with_another_start_model_is_refused(recipe, tmp_path):
     own, start, output = tmp_path / "own.tsv", tmp_path / "start", tmp_path / "out"
     first = load_recipe(recipe, ["--sources", pairs(own, 20)])
     train(first, start)
@@ -79,7 +79,7 @@ def test_a_run_with_another_start_model_is_refused(recipe: Path, tmp_path: Path)
     assert train(further, output) == done
 
 
-def test_a_model_stamp_covers_weights_vocabulary_and_config(tmp_path: Path) -> None:
+def test_a_model_stamp_covers_weights_vocabulary_and_config(tmp_path):
     run = tmp_path / "run"
     (run / "1_Pooling").mkdir(parents=True)
     (run / "README.md").write_text("none")
@@ -103,7 +103,7 @@ def test_a_model_stamp_covers_weights_vocabulary_and_config(tmp_path: Path) -> N
     assert weights_stamp("run", tmp_path) not in stamps
 
 
-def test_packaged_models_have_stamps_and_commands_have_none(tmp_path: Path) -> None:
+def test_packaged_models_have_stamps_and_commands_have_none(tmp_path):
     stamps = {weights_stamp(name, tmp_path) for name in ("english", "simile", "tiny")}
     assert len(stamps - {""}) == 3
     assert weights_stamp("english", tmp_path, is_model=False) == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from tests.training.runs import CONTRASTIVE, breaking_at, train, written
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Path:
+def recipe(tmp_path):
     return written(tmp_path, CONTRASTIVE)
 
 
@@ -34,9 +33,7 @@ def raising(error: BaseException) -> Callable[..., None]:
     return fail
 
 
-def test_a_run_killed_during_cleanup_is_cleaned_up_later(
-    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_killed_during_cleanup_is_cleaned_up_later(recipe, tmp_path, monkeypatch):
     folder = tmp_path / "out"
     with monkeypatch.context() as patch:
         patch.setattr(run, "clear_work", raising(KeyboardInterrupt()))
@@ -49,16 +46,14 @@ def test_a_run_killed_during_cleanup_is_cleaned_up_later(
     assert (folder / "model.safetensors").read_bytes() == before
 
 
-def test_a_correct_run_logs_no_warning(
-    recipe: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_correct_run_logs_no_warning(recipe, tmp_path, caplog, monkeypatch):
     monkeypatch.setattr("paraphrastic_hf.training.data.sources.FEW_PAIRS", 1)
     with caplog.at_level(logging.WARNING):
         train(load_recipe(recipe, ["--vocab_size", "100"]), tmp_path / "out")
     assert not caplog.records
 
 
-def test_a_locked_folder_is_refused(recipe: Path, tmp_path: Path) -> None:
+def test_a_locked_folder_is_refused(recipe, tmp_path):
     folder = tmp_path / "out"
     with locks.locked(folder):
         with pytest.raises(BusyError):
@@ -68,16 +63,14 @@ def test_a_locked_folder_is_refused(recipe: Path, tmp_path: Path) -> None:
     assert train(load_recipe(recipe), folder).examples == 60
 
 
-def test_a_folder_that_cannot_be_locked_gives_a_warning(
-    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_that_cannot_be_locked_gives_a_warning(recipe, tmp_path, monkeypatch, caplog):
     error = OSError(95, "Operation not supported")
     monkeypatch.setattr(locks.fcntl, "flock", raising(error))
     assert train(load_recipe(recipe), tmp_path / "out").examples == 60
     assert "out" in caplog.text
 
 
-def test_other_files_are_not_removed(recipe: Path, tmp_path: Path) -> None:
+def test_other_files_are_not_removed(recipe, tmp_path):
     mine, thesis = tmp_path / "mine", tmp_path / "mine" / "work" / "thesis.txt"
     thesis.parent.mkdir(parents=True)
     thesis.write_text("years")
@@ -93,7 +86,7 @@ def test_other_files_are_not_removed(recipe: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"{data: ["])
-def test_a_damaged_recipe_record_is_named(content: bytes, recipe: Path, tmp_path: Path) -> None:
+def test_a_damaged_recipe_record_is_named(content, recipe, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "recipe.yaml").write_bytes(MARK.encode() + content)
     with pytest.raises(RecipeError):
@@ -101,9 +94,7 @@ def test_a_damaged_recipe_record_is_named(content: bytes, recipe: Path, tmp_path
     train(load_recipe(recipe), tmp_path / "out", overwrite=True)
 
 
-def test_overwriting_replaces_a_run_but_not_the_model_it_starts_from(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_overwriting_replaces_a_run_but_not_the_model_it_starts_from(recipe, tmp_path):
     out = tmp_path / "out"
 
     def times() -> dict[str, int]:
@@ -119,9 +110,7 @@ def test_overwriting_replaces_a_run_but_not_the_model_it_starts_from(
     assert times().keys() == before.keys()
 
 
-def test_a_table_too_large_for_memory_is_refused_and_writes_nothing(
-    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_too_large_for_memory_is_refused_and_writes_nothing(recipe, tmp_path, monkeypatch):
     """Three rows of 8 float32 fit into 1,000 bytes, but the 200 rows of the text do not."""
     monkeypatch.setattr(memory, "machine_memory", lambda: 1000)
     with pytest.raises(RecipeError):
@@ -138,16 +127,14 @@ OUT_OF_MEMORY = [
 
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("place", ["make_optimizer", "TrainingLoop.train"])
-def test_out_of_memory_names_keys_and_writes_nothing(
-    place: str, error: Exception, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_names_keys_and_writes_nothing(place, error, recipe, tmp_path, monkeypatch):
     monkeypatch.setattr(f"paraphrastic_hf.training.engine.loop.{place}", raising(error))
     with pytest.raises(RecipeError, match="hidden_size"):
         train(load_recipe(recipe), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_out_of_memory_keeps_checkpoints(recipe: Path, tmp_path: Path) -> None:
+def test_out_of_memory_keeps_checkpoints(recipe, tmp_path):
     settings, folder = ["--checkpoint_every", "1", "--batch_size", "20"], tmp_path / "out"
     chosen = load_recipe(recipe, settings)
     with pytest.raises(RecipeError), breaking_at(2, MemoryError):
@@ -156,9 +143,7 @@ def test_out_of_memory_keeps_checkpoints(recipe: Path, tmp_path: Path) -> None:
     assert train(chosen, folder).examples == 60
 
 
-def test_a_recipe_name_and_anything_but_lists_of_datasets_are_refused(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_a_recipe_name_and_anything_but_lists_of_datasets_are_refused(recipe, tmp_path):
     with pytest.raises(TypeError):
         train("own", tmp_path / "out")  # type: ignore[arg-type]
     one, source = Dataset.from_dict({"first": ["a"], "second": ["b"]}), SourceArguments("half")
@@ -170,7 +155,7 @@ def test_a_recipe_name_and_anything_but_lists_of_datasets_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_folder_of_an_unfinished_run_is_no_model(tmp_path: Path) -> None:
+def test_the_folder_of_an_unfinished_run_is_no_model(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "recipe.yaml").touch()
     for loader in (SentenceEncoder, LatentGenerator, LanguageScorer, Translator, Tagger):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import datasets
 import pytest
 import torch
@@ -29,13 +27,13 @@ LEARNING = ["--epochs", "30", "--learning_rate", "1e-2", "--anneal_steps", "0"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["infonce", "both"])
-def test_every_objective_separates_paraphrases_from_others(objective: str, tmp_path: Path) -> None:
+def test_every_objective_separates_paraphrases_from_others(objective, tmp_path):
     more = ["--objective", objective, "--mega_batch", "1"]
     train(small_recipe(tmp_path, *LEARNING, *more), tmp_path / "out")
     assert told_apart(tmp_path / "out") > 0.6
 
 
-def test_a_run_depends_on_its_seed(tmp_path: Path) -> None:
+def test_a_run_depends_on_its_seed(tmp_path):
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         options = ["--negatives", "mix", "--embedding_dropout", "0.2", "--seed", seed]
         train(small_recipe(tmp_path, *options), tmp_path / name)
@@ -45,7 +43,7 @@ def test_a_run_depends_on_its_seed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["margin", "infonce"])
-def test_matryoshka_improves_retrieval_with_prefixes(objective: str, tmp_path: Path) -> None:
+def test_matryoshka_improves_retrieval_with_prefixes(objective, tmp_path):
     found = []
     for name, more in (("whole", []), ("prefix", ["--matryoshka", "6"])):
         more += ["--objective", objective, "--mega_batch", "1", "--batch_size", "60"]
@@ -59,14 +57,14 @@ def test_matryoshka_improves_retrieval_with_prefixes(objective: str, tmp_path: P
     assert found[1] > found[0] + 2, found
 
 
-def test_the_best_checkpoint_is_the_finished_model(tmp_path: Path, sts_folder: Path) -> None:
+def test_the_best_checkpoint_is_the_finished_model(tmp_path, sts_folder):
     recipe = small_recipe(tmp_path, "--development", "clean", "--evaluate_every", "2")
     result = train(recipe, tmp_path / "out", data_root=sts_folder.parent)
     scores = {line["step"]: line["development"] for line in log(tmp_path / "out", "development")}
     assert result.best_score == max(scores.values()) == scores[result.best_step]
 
 
-def test_a_run_without_newer_keys_resumes(tmp_path: Path) -> None:
+def test_a_run_without_newer_keys_resumes(tmp_path):
     recipe = small_recipe(tmp_path)
     first = train(recipe, tmp_path / "out")
     record = tmp_path / "out" / "recipe.yaml"
@@ -78,7 +76,7 @@ def test_a_run_without_newer_keys_resumes(tmp_path: Path) -> None:
     assert record.read_text(encoding="utf-8") == "".join(lines)
 
 
-def test_datasets_are_trained_on_with_or_without_files(tmp_path: Path) -> None:
+def test_datasets_are_trained_on_with_or_without_files(tmp_path):
     columns = {"id": range(60), "a": [a for a, _ in ROWS], "b": [b for _, b in ROWS]}
     dataset = datasets.Dataset.from_dict(columns)
     half = SourceArguments("half", weight=0.5, columns=["b", "a"])

@@ -74,18 +74,18 @@ def write_recipe(folder: Path, text: str = SMALL) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("generative")
     train(load_recipe(write_recipe(folder)), folder / "out")
     return folder / "out"
 
 
 @pytest.fixture(scope="module")
-def generator(trained: Path) -> LatentGenerator:
+def generator(trained):
     return LatentGenerator.from_pretrained(trained)
 
 
-def test_it_memorizes_its_pairs(trained: Path, generator: LatentGenerator) -> None:
+def test_it_memorizes_its_pairs(trained, generator):
     english, french = (list(side) for side in zip(*PAIRS, strict=True))
     for texts, to, expected in ((english, "fr", french), (french, "en", english)):
         found = generator.translate(texts, to=to)
@@ -106,7 +106,7 @@ def test_it_memorizes_its_pairs(trained: Path, generator: LatentGenerator) -> No
     assert losses[-1]["translate_fr"] < losses[0]["translate_fr"] / 3
 
 
-def test_text_without_known_tokens_gives_an_empty_sentence(generator: LatentGenerator) -> None:
+def test_text_without_known_tokens_gives_an_empty_sentence(generator):
     found = generator.translate(["", "   ", "zzz", "the cat sleeps"], to="fr")
     assert [sentences[0].text for sentences in found] == ["", "", "", "le chat dort"]
     assert math.isnan(found[0][0].nats)
@@ -122,7 +122,7 @@ def test_text_without_known_tokens_gives_an_empty_sentence(generator: LatentGene
         generator.translate("the cat sleeps", to="fr")
 
 
-def test_interpolation_starts_and_ends_with_the_two_sentences(generator: LatentGenerator) -> None:
+def test_interpolation_starts_and_ends_with_the_two_sentences(generator):
     first, second = PAIRS[0][0], PAIRS[7][0]
     found = [line[0].text for line in generator.interpolate(first, second, language="en", steps=4)]
     ends = [line[0].text for line in generator.reconstruct([first, second], language="en")]
@@ -131,7 +131,7 @@ def test_interpolation_starts_and_ends_with_the_two_sentences(generator: LatentG
     assert [line[0].text for line in generator.interpolate("", second, language="en")] == [""] * 5
 
 
-def test_batching_does_not_change_translations(generator: LatentGenerator) -> None:
+def test_batching_does_not_change_translations(generator):
     texts = [a for a, _ in PAIRS] + ["the dog sings at night on the old roof " * 3]
     how = GenerationOptions(outputs=2, max_tokens=12)
     for text, expected in zip(texts, generator.translate(texts, to="fr", writing=how), strict=True):
@@ -141,7 +141,7 @@ def test_batching_does_not_change_translations(generator: LatentGenerator) -> No
         assert expected[0].nats >= expected[1].nats
 
 
-def test_unknown_languages_and_mismatched_styles_are_refused(generator: LatentGenerator) -> None:
+def test_unknown_languages_and_mismatched_styles_are_refused(generator):
     none = other(generator, reconstructs=[], has_language_variables=False)
     english = other(generator, reconstructs=["en"], translates=["fr"], has_language_variables=False)
     how, texts = GenerationOptions(max_tokens=3), ["the cat sleeps"]  # one language is the default
@@ -178,7 +178,7 @@ def other(generator: LatentGenerator, **settings: Any) -> LatentGenerator:
     return LatentGenerator(BGTModel(small).eval(), generator.tokenizer)
 
 
-def test_its_encoders_have_distinct_names_and_hashes(trained: Path, tmp_path: Path) -> None:
+def test_its_encoders_have_distinct_names_and_hashes(trained, tmp_path):
     encoder, text = SentenceEncoder.from_pretrained(trained), ["birds sing"]
     english = SentenceEncoder.from_pretrained(trained, latent="en")
     english.save_pretrained(tmp_path / "english")
@@ -197,7 +197,7 @@ def test_its_encoders_have_distinct_names_and_hashes(trained: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Path) -> None:
+def test_seq2seq_trainer_trains_the_first_task(trained, tmp_path):
     model = AutoModelForSeq2SeqLM.from_pretrained(trained)
     tokenizer = AutoTokenizer.from_pretrained(trained)
     pairs = [("the dog sleeps", "le chien dort"), ("a cat barks", "un chat aboie")] * 4
@@ -224,7 +224,7 @@ def test_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Path) ->
         assert torch.equal(again.state_dict()[name], weight)
 
 
-def test_load_translator_loads_a_generative_model(trained: Path) -> None:
+def test_load_translator_loads_a_generative_model(trained):
     translate = load_translator(trained, to="fr")
     assert translate(["the cat sleeps"], GenerationOptions())[0][0].text
     for wrong, key in (({}, "--to "), ({"to": "fr", "source": "en"}, "source")):
@@ -232,7 +232,7 @@ def test_load_translator_loads_a_generative_model(trained: Path) -> None:
             load_translator(trained, **wrong)
 
 
-def test_stock_generate_writes_translations(trained: Path) -> None:
+def test_stock_generate_writes_translations(trained):
     model = AutoModelForSeq2SeqLM.from_pretrained(trained)
     tokenizer = AutoTokenizer.from_pretrained(trained)
     batch = tokenizer(["birds sing", "he plays the piano"], return_tensors="pt", padding=True)
@@ -242,7 +242,7 @@ def test_stock_generate_writes_translations(trained: Path) -> None:
         assert [text.strip() for text in found] == ["les oiseaux chantent", "il joue du piano"]
 
 
-def test_evaluations_log_diagnostics_of_collapse(tmp_path: Path) -> None:
+def test_evaluations_log_diagnostics_of_collapse(tmp_path):
     settings = ["--held_out", "3", "--development", "held_out", "--epochs", "4"]
     result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
     last = log(tmp_path / "out", "development")[-1]
@@ -256,7 +256,7 @@ def test_evaluations_log_diagnostics_of_collapse(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_posterior_collapse_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_posterior_collapse_is_logged(tmp_path, caplog):
     settings = "--held_out 3 --development none --epochs 100 --kl_weight 100 --kl_rise 0"
     recipe = load_recipe(write_recipe(tmp_path), settings.split())
     nouns = ("cat", "chat"), ("dog", "chien"), ("bird", "oiseau"), ("child", "enfant")
@@ -280,7 +280,7 @@ OTHERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_settings_learn_too(name: str, tmp_path: Path) -> None:
+def test_other_settings_learn_too(name, tmp_path):
     settings = [*OTHERS[name].split(), "--epochs", "20", "--log_every", "5"]
     train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
     losses = logged(tmp_path / "out", "loss")
@@ -296,8 +296,8 @@ def test_other_settings_learn_too(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_aggressive_steps_leave_decoders_and_decoders_first_leave_encoders_unchanged(
-    settings: list[str], still: str, tmp_path: Path
-) -> None:
+    settings, still, tmp_path
+):
     options = [*settings, "--batch_tokens", "10", "--accumulate", "1"]
     recipe = load_recipe(write_recipe(tmp_path), options)
     train(recipe, tmp_path / "out")
@@ -310,7 +310,7 @@ def test_aggressive_steps_leave_decoders_and_decoders_first_leave_encoders_uncha
 
 
 @pytest.mark.slow
-def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path: Path) -> None:
+def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path):
     settings = [*AGGRESSIVE, "--batch_tokens", "10", "--accumulate", "1", "--epochs", "30"]
     train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
     scored = log(tmp_path / "out", "aggressive")
@@ -325,7 +325,7 @@ def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path: Pat
     assert all(information[n] > max(information[:n]) for n in range(1, ended))
 
 
-def test_vectors_initialize_the_semantic_table(tmp_path: Path) -> None:
+def test_vectors_initialize_the_semantic_table(tmp_path):
     path, sp, out = write_recipe(tmp_path), tmp_path / "sp", tmp_path / "out"
     start = CONTRASTIVE.replace("hidden_size: 8", "hidden_size: 32")
     pairs = f"[{{path: {tmp_path}/pairs.tsv, languages: [en, fr]}}]"

@@ -38,13 +38,13 @@ def write_recipe(folder: Path, text: str = SMALL) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("language-model")
     train(load_recipe(write_recipe(folder)), folder / "out")
     return folder / "out"
 
 
-def test_it_memorizes_its_sentences(trained: Path) -> None:
+def test_it_memorizes_its_sentences(trained):
     assert record(trained)["sentences"] == len(SENTENCES)  # distinct English ones
     scorer = LanguageScorer.from_pretrained(trained)
     shuffled = [" ".join(reversed(text.split())) for text in SENTENCES]
@@ -58,7 +58,7 @@ def test_it_memorizes_its_sentences(trained: Path) -> None:
         SentenceEncoder.from_pretrained(trained)
 
 
-def test_stock_transformers_loads_it_and_generates(trained: Path) -> None:
+def test_stock_transformers_loads_it_and_generates(trained):
     model = AutoModelForCausalLM.from_pretrained(trained)
     tokenizer = AutoTokenizer.from_pretrained(trained)
     assert model.output.weight is model.embedding.weight
@@ -72,7 +72,7 @@ def test_stock_transformers_loads_it_and_generates(trained: Path) -> None:
         assert [text.strip() for text in found] == ["birds sing", "the cat sleeps on the mat"]
 
 
-def test_padding_on_either_side_does_not_change_the_scores(trained: Path) -> None:
+def test_padding_on_either_side_does_not_change_the_scores(trained):
     model = AutoModelForCausalLM.from_pretrained(trained).eval()
     ids = torch.tensor([[2, 3, 4, 5]])
     alone = model(ids).logits
@@ -84,7 +84,7 @@ def test_padding_on_either_side_does_not_change_the_scores(trained: Path) -> Non
         torch.testing.assert_close(found, alone[0], atol=1e-5, rtol=1e-5)
 
 
-def test_likelihood_matches_the_token_by_token_sum(trained: Path) -> None:
+def test_likelihood_matches_the_token_by_token_sum(trained):
     scorer = LanguageScorer.from_pretrained(trained)
     found = scorer.score([*SENTENCES, "", "zzz"])
     for number, text in enumerate(SENTENCES):
@@ -102,7 +102,7 @@ def test_likelihood_matches_the_token_by_token_sum(trained: Path) -> None:
     assert math.isfinite(found.nats[-1])  # an unknown word is a token
 
 
-def test_labels_give_the_loss_of_transformers(trained: Path) -> None:
+def test_labels_give_the_loss_of_transformers(trained):
     model = AutoModelForCausalLM.from_pretrained(trained).eval()
     ids = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
     labels = ids.masked_fill(ids == 0, -100)
@@ -113,7 +113,7 @@ def test_labels_give_the_loss_of_transformers(trained: Path) -> None:
     torch.testing.assert_close(output.loss, expected)
 
 
-def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
+def test_a_budget_of_steps_ends_the_run(tmp_path):
     settings = ["--training.steps", "7", "--held_out", "1"]
     result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
     assert result.step == 7
@@ -124,7 +124,7 @@ def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
     assert found == pytest.approx(math.exp(-result.best_score), rel=1e-4)
 
 
-def test_texts_must_be_strings(trained: Path) -> None:
+def test_texts_must_be_strings(trained):
     scorer = LanguageScorer.from_pretrained(trained)
     assert len(scorer.score(iter(["the cat", "a dog"])).nats) == 2  # type: ignore[arg-type]
     for texts in ("the cat", [None], [b"the cat"]):

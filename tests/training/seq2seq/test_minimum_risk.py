@@ -37,24 +37,24 @@ from tests.training.seq2seq.marian import RECIPE, sentences, write_marian, write
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def start(tmp_path_factory):
     return write_marian(tmp_path_factory.mktemp("start"))
 
 
 @pytest.fixture(scope="module")
-def recipe(start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recipe(start, tmp_path_factory):
     folder = tmp_path_factory.mktemp("recipe")
     return written(folder, RECIPE.format(start=start, pairs=write_pairs(folder)))
 
 
 @pytest.fixture(scope="module")
-def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(recipe, tmp_path_factory):
     output = tmp_path_factory.mktemp("trained") / "out"
     train(load_recipe(recipe), output)
     return output
 
 
-def test_an_encoder_with_additional_outputs_is_trained(recipe: Path, tmp_path: Path) -> None:
+def test_an_encoder_with_additional_outputs_is_trained(recipe, tmp_path):
     start, pairs = scpn.make("untemplated", tmp_path), tmp_path / "pairs.tsv"
     lines = scpn.PAIRS.read_text(encoding="utf-8").splitlines()[:40]
     pairs.write_text("".join("\t".join(line.split("\t")[:2]) + "\n" for line in lines))
@@ -77,7 +77,7 @@ def right(folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_expected_cost_falls_and_translations_improve(start: Path, trained: Path) -> None:
+def test_expected_cost_falls_and_translations_improve(start, trained):
     costs = logged(trained, "expected_cost")
     assert costs[-1] < 0.85 * costs[0], costs
     for other in ("simile", "bleu"):
@@ -89,7 +89,7 @@ def test_expected_cost_falls_and_translations_improve(start: Path, trained: Path
 
 
 @pytest.mark.slow
-def test_transformers_loads_the_trained_model(start: Path, trained: Path) -> None:
+def test_transformers_loads_the_trained_model(start, trained):
     assert type(AutoModelForSeq2SeqLM.from_pretrained(trained)) is MarianMTModel
     for name in ("config.json", "tokenizer.json", "generation_config.json"):
         ours, theirs = (json.loads((folder / name).read_text()) for folder in (trained, start))
@@ -103,7 +103,7 @@ def test_transformers_loads_the_trained_model(start: Path, trained: Path) -> Non
     assert not (trained / "work").exists()
 
 
-def test_an_interrupted_run_resumes_exactly(recipe: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_exactly(recipe, tmp_path):
     settings = "--steps 8 --held_out 0 --development none --search sample"
     chosen = load_recipe(recipe, settings.split())
     train(chosen, tmp_path / "whole")
@@ -155,9 +155,7 @@ def slow_loss(prepared: Prepared, batch: Any) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("probability", ["sequence", "token"])
-def test_loss_and_gradient_match_the_equations(
-    probability: str, recipe: Path, tmp_path: Path
-) -> None:
+def test_loss_and_gradient_match_the_equations(probability, recipe, tmp_path):
     prepared = Prepared(
         recipe, tmp_path, "--probability", probability, "--training.batch_size", "5"
     )
@@ -178,7 +176,7 @@ def test_loss_and_gradient_match_the_equations(
 
 
 @pytest.fixture
-def translator(start: Path) -> Translator:
+def translator(start):
     return Translator.from_pretrained(start)
 
 
@@ -197,7 +195,7 @@ def texts(translator: Translator, lists: CandidateLists) -> list[str]:
     return [str(text) for text in translator.tokenizer.batch_decode(ids, skip_special_tokens=True)]
 
 
-def test_candidates_are_the_best_of_the_beam_within_max_ratio(translator: Translator) -> None:
+def test_candidates_are_the_best_of_the_beam_within_max_ratio(translator):
     lists = make(translator, count=3, beams=5, max_ratio=0.1)
     assert lists.counts.tolist() == [3] * 6
     assert np.diff(lists.ids.offsets).max() <= 5  # max_ratio of a short source, plus 5
@@ -206,9 +204,7 @@ def test_candidates_are_the_best_of_the_beam_within_max_ratio(translator: Transl
 
 
 @pytest.mark.parametrize("said", [str, str.upper], ids=["by its text", "by its ids"])
-def test_reference_decides_whether_it_is_a_candidate(
-    said: Callable[[str], str], translator: Translator
-) -> None:
+def test_reference_decides_whether_it_is_a_candidate(said, translator):
     _, english = zip(*sentences()[:6], strict=True)
     targets = translator.tokenizer(text_target=list(english))["input_ids"]
     is_there = {}
@@ -222,7 +218,7 @@ def test_reference_decides_whether_it_is_a_candidate(
     assert all(is_there["added"])
 
 
-def test_rows_of_banned_tokens_do_not_change(recipe: Path, tmp_path: Path, start: Path) -> None:
+def test_rows_of_banned_tokens_do_not_change(recipe, tmp_path, start):
     model = MarianMTModel.from_pretrained(start)
     model.generation_config.bad_words_ids = [[model.config.pad_token_id]]
     with torch.no_grad():
@@ -240,9 +236,7 @@ def always_nan(candidates: list[str], references: list[str]) -> list[float]:
     return [math.nan for _ in candidates]
 
 
-def test_unusable_starts_and_settings_are_refused(
-    recipe: Path, start: Path, tmp_path: Path
-) -> None:
+def test_unusable_starts_and_settings_are_refused(recipe, start, tmp_path):
     other = tmp_path / "other"
     AutoModelForSeq2SeqLM.from_pretrained(start).save_pretrained(other)
     tokenizer = AutoTokenizer.from_pretrained(start)
@@ -261,9 +255,7 @@ def test_unusable_starts_and_settings_are_refused(
         assert not (tmp_path / "out" / "model.safetensors").exists()
 
 
-def test_the_target_language_must_fit_the_start_and_the_cost_model(
-    recipe: Path, start: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_target_language_must_fit_the_start_and_the_cost_model(recipe, start, tmp_path, caplog):
     MinimumRisk(load_recipe(recipe), Context())
     assert not caplog.records
     MinimumRisk(load_recipe(recipe, ["--data.target_language", "de"]), Context())
@@ -274,7 +266,7 @@ def test_the_target_language_must_fit_the_start_and_the_cost_model(
         MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
 
 
-def test_a_development_file_replaces_held_out_pairs(recipe: Path, tmp_path: Path) -> None:
+def test_a_development_file_replaces_held_out_pairs(recipe, tmp_path):
     development = tmp_path / "dev.tsv"
     rows = [f"{english}\t{german}\n" for german, english in sentences()[:6]]
     development.write_text("".join(rows), encoding="utf-8")

@@ -51,7 +51,7 @@ QUICK, SLOW = ("scpn", "bart"), pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [kind if kind in QUICK else pytest.param(kind, marks=SLOW) for kind in scpn.KINDS]
 )
-def test_every_kind_trains_and_loads_in_transformers(kind: str, tmp_path: Path) -> None:
+def test_every_kind_trains_and_loads_in_transformers(kind, tmp_path):
     folder = scpn.make(kind, tmp_path)
     run = record(folder)
     assert run["held_out"]["perplexity"] > 1
@@ -72,9 +72,7 @@ def test_every_kind_trains_and_loads_in_transformers(kind: str, tmp_path: Path) 
     assert "SyntacticParaphraser.from_pretrained" in shown or kind == "parse-generator"
 
 
-def test_pairs_without_different_trees_are_left_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_pairs_without_different_trees_are_left_out(tmp_path, caplog):
     path = write_rows(tmp_path / "pairs.tsv", ROWS)
     with caplog.at_level(logging.INFO):
         kind, work = prepared(tmp_path, "--sources", f"[{path}]")
@@ -106,7 +104,7 @@ def test_pairs_without_different_trees_are_left_out(
         prepared(tmp_path, "--sources", f"[{{path: {path}, beside: {{score: 3}}}}]")
 
 
-def test_a_paraphraser_needs_no_parses(tmp_path: Path) -> None:
+def test_a_paraphraser_needs_no_parses(tmp_path):
     path = write_rows(tmp_path / "pairs.tsv", [row[:2] for row in ROWS])
     plain = [*scpn.KINDS["paraphraser"], "--sources", f"[{path}]"]
     with pytest.raises(DataError):
@@ -118,7 +116,7 @@ def test_a_paraphraser_needs_no_parses(tmp_path: Path) -> None:
     assert not kind.corpus.counts
 
 
-def test_a_stock_model_reads_the_parse_after_the_sentence(tmp_path: Path) -> None:
+def test_a_stock_model_reads_the_parse_after_the_sentence(tmp_path):
     path = write_rows(tmp_path / "pairs.tsv", ROWS[:1])
     options = [*scpn.KINDS["bart"], "--tokenizer.kind", "char"]
     kind, work = prepared(tmp_path, "--sources", f"[{path}]", *options)
@@ -129,7 +127,7 @@ def test_a_stock_model_reads_the_parse_after_the_sentence(tmp_path: Path) -> Non
     assert written == "home is where she drove"
 
 
-def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
+def test_parquet_files_and_datasets_are_read(tmp_path):
     names = ["sentence1", "sentence2", "tree1", "tree2"]
     rows = datasets.Dataset.from_list([dict(zip(names, row, strict=True)) for row in ROWS])
     rows.to_parquet(str(tmp_path / "pairs.parquet"))
@@ -141,7 +139,7 @@ def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
     assert np.array_equal(given.kept, kind.kept)
 
 
-def test_stock_models_read_sentence_and_template_within_their_limit(tmp_path: Path) -> None:
+def test_stock_models_read_sentence_and_template_within_their_limit(tmp_path):
     options = ["--max_length", "20", "--max_template", "50", *scpn.KINDS["bart"]]
     recipe = load_recipe(scpn.write_recipe(tmp_path), options)
     assert most_tokens(recipe) == (70, 20)
@@ -149,7 +147,7 @@ def test_stock_models_read_sentence_and_template_within_their_limit(tmp_path: Pa
     assert most_tokens(plain) == (20, 20)
 
 
-def test_a_run_can_start_from_another(tmp_path: Path) -> None:
+def test_a_run_can_start_from_another(tmp_path):
     first = scpn.make("ssru", tmp_path)
     path = tmp_path / "second.yaml"  # `--start` removes its sizes and its tokenizer
     text = scpn.SMALL.replace("hidden_size: 16", "hidden_size: 16, kind: ssru, template: template")

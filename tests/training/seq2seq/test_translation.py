@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,13 +47,13 @@ PAIRS = [line.split("\t") for line in BITEXT.read_text(encoding="utf-8").splitli
 @pytest.fixture(
     scope="module", params=["gated_conv", pytest.param("marian", marks=pytest.mark.slow)]
 )
-def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     options = MARIAN if request.param == "marian" else []
     return runs.trained(folder, SMALL, *options)
 
 
-def test_it_memorizes_its_pairs(trained: Path) -> None:
+def test_it_memorizes_its_pairs(trained):
     losses = logged(trained, "cross_entropy")
     assert losses[-1] < losses[0] / 10
     found = Translator.from_pretrained(trained).translate([f for _, f in PAIRS], beams=1)
@@ -62,7 +61,7 @@ def test_it_memorizes_its_pairs(trained: Path) -> None:
     assert np.mean(same) > 0.9
 
 
-def test_minimum_risk_trains_only_saved_parameters(trained: Path, tmp_path: Path) -> None:
+def test_minimum_risk_trains_only_saved_parameters(trained, tmp_path):
     recipe = runs.recipe_of(tmp_path, RISK, "--start", str(trained))
     kind = MinimumRisk(recipe, Context(None, [], False))
     kind.prepare(tmp_path / "work")
@@ -73,7 +72,7 @@ def test_minimum_risk_trains_only_saved_parameters(trained: Path, tmp_path: Path
     train(recipe, tmp_path / "out")
 
 
-def test_transformers_loads_it_and_generates(trained: Path) -> None:
+def test_transformers_loads_it_and_generates(trained):
     model = AutoModelForSeq2SeqLM.from_pretrained(trained).eval()
     tokenizer = AutoTokenizer.from_pretrained(trained)
     inputs = tokenizer([PAIRS[1][1], PAIRS[3][1]], return_tensors="pt", padding=True)
@@ -88,14 +87,14 @@ def test_transformers_loads_it_and_generates(trained: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], MARIAN], ids=["gated_conv", "marian"])
-def test_bfloat16_learns_too(options: list[str], tmp_path: Path) -> None:
+def test_bfloat16_learns_too(options, tmp_path):
     options = [*options, "--training.precision", "bf16", "--epochs", "15", "--log_every", "5"]
     output = runs.trained(tmp_path, SMALL, *options)
     losses = logged(output, "cross_entropy")
     assert losses[-1] < losses[0] / 2
 
 
-def test_a_saved_marian_is_the_stock_class(tmp_path: Path) -> None:
+def test_a_saved_marian_is_the_stock_class(tmp_path):
     torch.manual_seed(0)
     sizes = {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0}
     sizes |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
@@ -113,7 +112,7 @@ def test_a_saved_marian_is_the_stock_class(tmp_path: Path) -> None:
     assert not stock.model.shared.weight[-1].any()  # every translation begins with zeros
 
 
-def test_dropout_is_where_the_stock_class_has_it() -> None:
+def test_dropout_is_where_the_stock_class_has_it():
     torch.manual_seed(0)
     sizes = {"d_model": 8, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
     model = TrainedMarian(marian_config(20, 19, **sizes, dropout=0.999)).train()
@@ -130,7 +129,7 @@ HELD_OUT = ["--held_out", "6", "--run.development", "held_out"]
 
 
 @pytest.mark.slow
-def test_annealing_by_the_held_out_loss_ends_the_run(tmp_path: Path) -> None:
+def test_annealing_by_the_held_out_loss_ends_the_run(tmp_path):
     options = [*HELD_OUT, "--anneal", "0.1", "--anneal_until", "0.0001", "--epochs", "200"]
     output = runs.trained(tmp_path, SMALL, *options)
     scores = logged(output, "development")
@@ -146,14 +145,14 @@ def test_annealing_by_the_held_out_loss_ends_the_run(tmp_path: Path) -> None:
     assert run["held_out"]["nats_per_token"] == pytest.approx(-best, abs=1e-6)
 
 
-def test_anneal_from_lowers_the_rate_after_every_epoch(tmp_path: Path) -> None:
+def test_anneal_from_lowers_the_rate_after_every_epoch(tmp_path):
     options = ["--anneal", "0.1", "--anneal_from", "3", "--epochs", "50", "--log_every", "1"]
     output = runs.trained(tmp_path, SMALL, *options)
     assert logged(output, "lr")[-1] == pytest.approx(1e-4)
     assert max(logged(output, "epoch")) == 4  # annealed after the third and the fourth
 
 
-def test_load_average_averages_the_last_checkpoints(tmp_path: Path) -> None:
+def test_load_average_averages_the_last_checkpoints(tmp_path):
     model, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     kept = []
@@ -169,9 +168,7 @@ def test_load_average_averages_the_last_checkpoints(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "averaged"), [([], 2), (HELD_OUT, 0), (["--held_out", "6"], 2)]
 )
-def test_an_average_is_kept_unless_it_scores_worse(
-    options: list[str], averaged: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_average_is_kept_unless_it_scores_worse(options, averaged, tmp_path, monkeypatch):
     nats = itertools.count(1.0)
     monkeypatch.setattr(Translation, "nats", lambda *_: next(nats))
     average = ["--average", "2", "--keep_checkpoints", "2", "--checkpoint_every", "3"]
@@ -182,7 +179,7 @@ def test_an_average_is_kept_unless_it_scores_worse(
         assert run["held_out"]["nats_per_token"] == 1.0
 
 
-def test_bleu_of_held_out_pairs_may_select_the_checkpoint(tmp_path: Path) -> None:
+def test_bleu_of_held_out_pairs_may_select_the_checkpoint(tmp_path):
     options = ["--held_out", "6", "--run.development", "bleu", "--epochs", "3"]
     output = runs.trained(tmp_path, SMALL, *options)
     scored = log(output, "development")
@@ -191,9 +188,7 @@ def test_bleu_of_held_out_pairs_may_select_the_checkpoint(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_several_source_languages_are_read_and_long_pairs_left_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_several_source_languages_are_read_and_long_pairs_left_out(tmp_path, caplog):
     german = tmp_path / "de.tsv"
     german.write_text(f"ein Hund\ta dog\neine Katze\ta cat\n{'lang ' * 90}\tlong\n")
     sources = f"[{{path: {BITEXT}, languages: [en, fr]}}, {{path: {german}, languages: [de, en]}}]"

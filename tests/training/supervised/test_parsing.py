@@ -50,7 +50,7 @@ def sentence(random: np.random.Generator) -> str:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     root, random = tmp_path_factory.mktemp("root"), np.random.default_rng(0)
     (root / "gum" / "const").mkdir(parents=True)
     (root / "treebank" / "combined").mkdir(parents=True)
@@ -66,7 +66,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
+def test_a_parser_learns_a_grammar(data, tmp_path):
     result = train(recipe_of(tmp_path), tmp_path / "out", data_root=data)
     found = record(tmp_path / "out")
     assert found["examples"] == {"train": 120, "validation": 20, "test": 20}
@@ -80,7 +80,7 @@ def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
     assert "SentenceParser.from_pretrained(model).parse" in card(tmp_path / "out")
 
 
-def test_parts_are_concatenated_with_the_start(data: Path, tmp_path: Path) -> None:
+def test_parts_are_concatenated_with_the_start(data, tmp_path):
     first, _, rest = RECIPE.partition("tokenizer:")
     rest = rest.partition("head:")[2]
     text = f"""{first}start: english
@@ -95,7 +95,7 @@ head: {rest}"""
     assert parser.parse(["the bag"])[0].tree.words() == ["the", "bag"]
 
 
-def test_extra_corpora_are_added_to_training(data: Path, tmp_path: Path) -> None:
+def test_extra_corpora_are_added_to_training(data, tmp_path):
     problem = Parsing(recipe_of(tmp_path, "--task.extra_corpora", "treebank"), data)
     assert {split: len(trees) for split, trees in problem.trees.items()} == {
         **{"train": 122, "validation": 20, "test": 20}
@@ -104,7 +104,7 @@ def test_extra_corpora_are_added_to_training(data: Path, tmp_path: Path) -> None
     assert problem.labels == ["INTJ", "NP", "PP", "S", "VP"]
 
 
-def test_open_texts_alone_are_used_for_training(data: Path, tmp_path: Path) -> None:
+def test_open_texts_alone_are_used_for_training(data, tmp_path):
     root = tmp_path / "root"
     shutil.copytree(data, root)
     (root / "gum" / "const" / "GUM_fiction_sea.ptb").write_text("(ROOT (NP (NN sea)))\n")
@@ -113,7 +113,7 @@ def test_open_texts_alone_are_used_for_training(data: Path, tmp_path: Path) -> N
         assert len(Parsing(recipe, root).trees["train"]) == count
 
 
-def test_batches_have_sentences_of_similar_length(data: Path, tmp_path: Path) -> None:
+def test_batches_have_sentences_of_similar_length(data, tmp_path):
     problem = Parsing(recipe_of(tmp_path), data)
     one_token = SimpleNamespace(encode_batch=lambda words: Ragged.from_lists([[2]] * len(words)))
     examples = problem.examples("train", one_token)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def score(first: str, second: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     """Write SICK (48, 8 and 8 pairs) and SST (positive if there is an animal) with a few words."""
     root = tmp_path_factory.mktemp("root")
     words = [*ANIMALS, *THINGS]
@@ -90,7 +90,7 @@ def run(folder: Path, data: Path, *overrides: str, **settings: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def start(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def start(data, tmp_path_factory):
     """A word-level GRAN encoder."""
     folder = tmp_path_factory.mktemp("start")
     predictor = SentencePredictor.from_pretrained(run(folder, data, "--epochs", "2"))
@@ -110,7 +110,7 @@ LEARNED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", LEARNED)
-def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
+def test_every_task_is_learned(case, data, tmp_path):
     kind, dataset, model, measure, least = LEARNED[case]
     recipe = small(tmp_path, kind=kind, dataset=dataset, model=model)
     result = train(recipe, tmp_path / "out", data_root=data)
@@ -122,7 +122,7 @@ def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
     assert result.examples == 30 * found["examples"]["train"]
 
 
-def test_the_saved_model_gives_the_recorded_scores(data: Path, tmp_path: Path) -> None:
+def test_the_saved_model_gives_the_recorded_scores(data, tmp_path):
     out = run(tmp_path, data, "--epochs", "8", "--task.max_length", "5")  # every text is longer
     first, second = ["the cat is", "the dog is"], ["here is the", "a cup"]
     predictor = SentencePredictor.from_pretrained(out)
@@ -149,9 +149,7 @@ def moved(before: Path, after: Path) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("freeze", ["none", "tables", "encoder"])
-def test_only_frozen_parameters_do_not_change(
-    freeze: str, start: Path, data: Path, tmp_path: Path
-) -> None:
+def test_only_frozen_parameters_do_not_change(freeze, start, data, tmp_path):
     options = ["--freeze", freeze, "--word_dropout", "0.25"]
     train(recipe_from(tmp_path, STARTED, *options, start=start), tmp_path / "out", data_root=data)
     distance = moved(start, tmp_path / "out")
@@ -166,9 +164,7 @@ def test_only_frozen_parameters_do_not_change(
 
 
 @pytest.mark.parametrize("key", ["lambda_w", "lambda_c"])
-def test_penalties_keep_the_encoder_near_its_start(
-    key: str, start: Path, data: Path, tmp_path: Path
-) -> None:
+def test_penalties_keep_the_encoder_near_its_start(key, start, data, tmp_path):
     for value in ("0", "10"):
         recipe = recipe_from(tmp_path, STARTED, f"--{key}", value, start=start)
         train(recipe, tmp_path / value, data_root=data)
@@ -178,7 +174,7 @@ def test_penalties_keep_the_encoder_near_its_start(
             assert held[parameter] < 0.2 * distance, parameter
 
 
-def test_the_head_is_regularized_toward_zero(data: Path, tmp_path: Path) -> None:
+def test_the_head_is_regularized_toward_zero(data, tmp_path):
     for value in ("0", "1"):
         recipe = small(tmp_path, "--lambda_s", value, "--epochs", "5")
         train(recipe, tmp_path / value, data_root=data)
@@ -187,7 +183,7 @@ def test_the_head_is_regularized_toward_zero(data: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_cnn_learns_over_fixed_vectors(data: Path, tmp_path: Path) -> None:
+def test_a_cnn_learns_over_fixed_vectors(data, tmp_path):
     """Thesis, 3.5.5: filters of one token over frozen vectors."""
     words = [*ANIMALS, *THINGS, "a", "or", "so", "not", "train", "dev", "test"]
     random = np.random.default_rng(0)
@@ -212,16 +208,14 @@ def test_a_cnn_learns_over_fixed_vectors(data: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(table[tokens.index("cat")].numpy(), vector, rtol=1e-6)
 
 
-def test_a_supervised_model_is_not_an_encoder(start: Path, data: Path, tmp_path: Path) -> None:
+def test_a_supervised_model_is_not_an_encoder(start, data, tmp_path):
     with pytest.raises(ModelError):
         SentenceEncoder.from_pretrained(run(tmp_path, data, "--epochs", "1"))
     with pytest.raises(ModelError):
         SentencePredictor.from_pretrained(start)
 
 
-def test_the_command_line_trains_predicts_and_refuses_another_recipe(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_trains_predicts_and_refuses_another_recipe(data, tmp_path, capsys):
     small(tmp_path, kind="entailment", dataset="sick_e")
     out, pairs = tmp_path / "out", tmp_path / "pairs.tsv"
     command = ["train", str(tmp_path / "recipe.yaml"), "--data", str(data), "--quiet"]

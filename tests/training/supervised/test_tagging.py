@@ -44,7 +44,7 @@ def leaves(random: np.random.Generator) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     """Write 10 documents of 16 sentences as a treebank, and 160 sentences as UD English EWT."""
     root, random = tmp_path_factory.mktemp("root"), np.random.default_rng(0)
     (root / "treebank" / "combined").mkdir(parents=True)
@@ -84,7 +84,7 @@ def recipe_of(
     "name",
     ["charagram", *(pytest.param(n, marks=pytest.mark.slow) for n in ("char_cnn", "char_lstm"))],
 )
-def test_a_tagger_learns_from_word_forms_and_context(name: str, data: Path, tmp_path: Path) -> None:
+def test_a_tagger_learns_from_word_forms_and_context(name, data, tmp_path):
     result = train(recipe_of(tmp_path, name=name), tmp_path / "out", data_root=data)
     found = record(tmp_path / "out")
     assert found["examples"] == {"train": 128, "validation": 16, "test": 16}
@@ -98,7 +98,7 @@ def test_a_tagger_learns_from_word_forms_and_context(name: str, data: Path, tmp_
     assert loaded.config.id2label == tagger.model.config.id2label
 
 
-def test_missing_splits_are_cut_in_order(data: Path, tmp_path: Path) -> None:
+def test_missing_splits_are_cut_in_order(data, tmp_path):
     splits = read_splits(recipe_of(tmp_path, "--held_out", "0.2"), data)
     documents = {name: sorted({s.document for s in part}) for name, part in splits.items()}
     assert documents["train"] == [f"wsj_{n:04}" for n in range(6)]
@@ -112,7 +112,7 @@ def test_missing_splits_are_cut_in_order(data: Path, tmp_path: Path) -> None:
         assert tag in {tag for s in splits["train"] for tag in s.tags}
 
 
-def test_processes_are_weighted_by_their_words(data: Path, tmp_path: Path) -> None:
+def test_processes_are_weighted_by_their_words(data, tmp_path):
     recipe = recipe_of(tmp_path)
     problem = Tagging(recipe, data)
     lines = list(problem.lines(["train"]))
@@ -136,7 +136,7 @@ def test_processes_are_weighted_by_their_words(data: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_tags_absent_from_training_count_as_wrong(data: Path, tmp_path: Path) -> None:
+def test_tags_absent_from_training_count_as_wrong(data, tmp_path):
     folder = tmp_path / "root" / "treebank" / "combined"
     folder.mkdir(parents=True)
     for path in (data / "treebank" / "combined").iterdir():
@@ -151,9 +151,7 @@ def test_tags_absent_from_training_count_as_wrong(data: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_the_nltk_treebank_is_cut_by_documents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_nltk_treebank_is_cut_by_documents(tmp_path, monkeypatch):
     """Every tag of the validation and test parts occurs in training."""
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
