@@ -72,6 +72,13 @@ def run(*arguments):
     return status, out.getvalue(), errors.getvalue()
 
 
+def printed(*arguments):
+    """Run a command that must succeed, and return what it prints."""
+    status, out, errors = run(*arguments)
+    assert status == 0, errors
+    return out
+
+
 def refusal(call):
     """Return the error message of a function that needs an extra."""
     try:
@@ -107,46 +114,30 @@ def check_encoding():
 
 def check_applications():
     Path("pairs.tsv").write_text("a cat sleeps\tthe cat is asleep\n", encoding="utf-8")
-    status, out, _ = run("score", "english", "pairs.tsv")
-    assert status == 0, out
-    assert 0.5 < float(out.split("\t")[0]) <= 1, out
+    assert 0.5 < float(printed("score", "english", "pairs.tsv").split("\t")[0]) <= 1
     Path("corpus.txt").write_text("\n".join(PARAPHRASES) + "\n", encoding="utf-8")
-    status, out, _ = run("neighbors", "english", "corpus.txt", "--query", "a cat sleeps")
-    assert status == 0, out
+    out = printed("neighbors", "english", "corpus.txt", "--query", "a cat sleeps")
     assert "the cat is asleep" in out.splitlines()[1], out
-    status, out, errors = run("encode", "english", "corpus.txt", "--output", "x.npy", "--quiet")
-    assert status == 0, errors
+    printed("encode", "english", "corpus.txt", "--output", "x.npy", "--quiet")
     encoder = SentenceEncoder.from_pretrained()
     np.testing.assert_array_equal(np.load("x.npy"), encoder.encode(PARAPHRASES))
     pairs = mine(encoder.encode(TEXTS[:2]), encoder.encode(PARAPHRASES), k=1, score="cosine")
-    assert sorted(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)) == [
-        (0, 1),
-        (1, 0),
-    ]
+    assert {*zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)} == {(0, 1), (1, 0)}
     Path("texts.txt").write_text("\n".join(TEXTS[:2]) + "\n", encoding="utf-8")
-    mined = ("mine", "english", "texts.txt", "corpus.txt", "--score", "cosine")
-    status, out, errors = run(*mined)
-    assert status == 0, errors
+    out = printed("mine", "english", "texts.txt", "corpus.txt", "--score", "cosine")
     assert len(out.splitlines()) == 2, out
     scores = SimileScorer().score(["the cat is asleep"], ["a cat sleeps"])
     assert 0.5 < scores.score <= 1, scores
-    status, out, errors = run("simile", "-s", "texts.txt", "-r", "texts.txt")
-    assert status == 0, errors
-    assert "100.0" in out, out
+    assert "100.0" in printed("simile", "-s", "texts.txt", "-r", "texts.txt")
 
 
 def check_corpora():
     Path("many.tsv").write_text("a cat sleeps\tthe cat is asleep\n" * 20, encoding="utf-8")
-    status, out, errors = run("corpus", "stats", "many.tsv")
-    assert status == 0, errors
-    assert out.splitlines()[2].startswith("| many | 20 | 3.0 "), out
-    status, out, errors = run(
-        "corpus", "tenths", "many.tsv", "--step", "overlap", "--output", "cut"
-    )
-    assert status == 0, errors
-    assert len(out.splitlines()) == 10, out
-    status, out, errors = run("corpus", "sample", "many.tsv", "--output", "judged")
-    assert status == 0, errors
+    stats = printed("corpus", "stats", "many.tsv").splitlines()
+    assert stats[2].startswith("| many | 20 | 3.0 "), stats
+    tenths = printed("corpus", "tenths", "many.tsv", "--step", "overlap", "--output", "cut")
+    assert len(tenths.splitlines()) == 10, tenths
+    printed("corpus", "sample", "many.tsv", "--output", "judged")
     assert Path("judged/page.html").is_file()
 
 

@@ -1,7 +1,9 @@
-"""Extras install the packages in `extras.py`, and errors name the missing extra."""
+"""Extras install the packages in `extras.py`, errors name the missing extra, and public names load
+lazily."""
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 import paraphrastic_hf
 from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.extras import EXTRAS, missing_extra, require
+from paraphrastic_hf.models import GENERATIVE, SENTENCE_TASKS
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(paraphrastic_hf.__file__).parent
@@ -78,3 +81,33 @@ def test_missing_packages_are_named_with_their_extra():
 @pytest.mark.parametrize("name", ["absent", "paraphrastic_hf.absent", None])
 def test_a_module_of_no_extra_is_not_explained(name):
     assert missing_extra(ModuleNotFoundError(name=name)) is None
+
+
+# Encoders are found by their kind (`models/families.py`), so that they need no public name.
+MODELS = [
+    *(model.__name__ for model in (*GENERATIVE, *SENTENCE_TASKS)),
+    *("TaggerModel", "ParserModel", "LanguageModel", "GatedConvModel", "ParaphraserModel"),
+    "ScpnModel",
+]
+LAZY = """
+import sys
+import paraphrastic_hf
+assert {"train", "evaluate", "SentenceEncoder"} <= set(dir(paraphrastic_hf))
+assert not {"numpy", "torch", "transformers", "datasets", "sklearn"} & set(sys.modules)
+"""
+
+
+@pytest.mark.parametrize("name", paraphrastic_hf.__all__)
+def test_a_public_name_is_listed_and_can_be_imported(name):
+    assert name in dir(paraphrastic_hf)
+    assert getattr(paraphrastic_hf, name) is not None
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_and_its_configuration_is_public(name):
+    config = getattr(paraphrastic_hf, name).config_class
+    assert getattr(paraphrastic_hf, config.__name__) is config
+
+
+def test_the_package_imports_no_slow_library():
+    subprocess.run([sys.executable, "-c", LAZY], check=True, timeout=60)

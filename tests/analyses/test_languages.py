@@ -16,7 +16,6 @@ from tests.evaluation.sts_files import write_sts
 
 
 def test_overlap_is_the_share_of_english_pieces():
-
     tokenizer = WordTokenizer(["the", "cat", "sat", "on", "le", "chat"])
     assert piece_overlap(tokenizer, ["the cat sat", "the cat on"], ["le cat", "the chat"]) == 0.5
     with pytest.raises(DataError):

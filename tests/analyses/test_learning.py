@@ -178,7 +178,6 @@ def risk_run(folder, metric, entries):
 
 
 def test_runs_have_costs_by_both_metrics(tmp_path):
-
     loss = {"step": 1, "loss": 9.0}
     simile = [{"step": 2, "expected_cost": 20.0, "expected_cost_bleu": 50.0}]
     bleu = [{"step": 2, "expected_cost": 49.0, "expected_cost_simile": 21.0}]

@@ -2,12 +2,7 @@ import json
 
 import numpy as np
 
-from paraphrastic_hf.analyses.report import (
-    Analysis,
-    Table,
-    table_markdown,
-    write_analysis,
-)
+from paraphrastic_hf.analyses.report import Analysis, Table, table_markdown, write_analysis
 from paraphrastic_hf.io.plots import bars, new_figure
 
 

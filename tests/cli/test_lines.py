@@ -158,19 +158,24 @@ def test_encode_reads_a_column_of_any_table(sick, model, tmp_path, run):
     assert "'sentence_C'" in run("encode", model, sick, "--column", "sentence_C", status=2).err
 
 
+def write_table(path, table, rows=None):
+    """Write an Arrow table in the format of a name, in batches of `rows`."""
+    if path.suffix == ".parquet":
+        pa.parquet.write_table(table, path)
+    elif path.suffix == ".lance":
+        pytest.importorskip("lance").write_dataset(table, path)
+    else:
+        opened = pa.ipc.new_stream if "stream" in path.name else pa.ipc.new_file
+        with opened(path, table.schema) as writer:
+            writer.write_table(table, rows)
+
+
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "stream.arrow", "t.feather", "t.lance"])
 def test_encode_reads_and_writes_arrow_files(name, model, tmp_path, run, monkeypatch):
     monkeypatch.setattr("paraphrastic_hf.io.arrow.TEXTS_AT_A_TIME", 3)
     texts = ["the cat", None, " \t", "\u732b", "a dog", "the dog", "the \u00e9"]
     table, path = pa.table({"id": range(7), "text": texts}), tmp_path / name
-    if name == "t.parquet":
-        pa.parquet.write_table(table, path)
-    elif name == "t.lance":
-        pytest.importorskip("lance").write_dataset(table, path)
-    else:
-        opened = pa.ipc.new_stream if "stream" in name else pa.ipc.new_file
-        with opened(path, table.schema) as writer:
-            writer.write_table(table, 4)
+    write_table(path, table, 4)
     command = ["encode", model, path, "--column", "text", "--quiet", "--output"]
     said = run(*command, tmp_path / "v.npy").err
     assert "2 lines are blank (2, 3)" in said
@@ -191,12 +196,8 @@ def test_encode_reads_and_writes_arrow_files(name, model, tmp_path, run, monkeyp
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])
 @pytest.mark.parametrize("cut", [0, 7, -9])
 def test_a_damaged_arrow_file_is_named(name, cut, model, tmp_path, run):
-    path, table = tmp_path / name, pa.table({"text": ["the cat"] * 9})
-    if name == "t.parquet":
-        pa.parquet.write_table(table, path)
-    else:
-        with pa.ipc.new_file(path, table.schema) as writer:
-            writer.write_table(table)
+    path = tmp_path / name
+    write_table(path, pa.table({"text": ["the cat"] * 9}))
     path.write_bytes(path.read_bytes()[:cut])
     assert str(path) in run("encode", model, path, "--column", "text", status=2).err
 

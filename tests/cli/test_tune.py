@@ -31,12 +31,6 @@ def test_a_search_prints_trials_and_writes_the_best_recipe(command, tmp_path, ru
     run("train", out / "best.yaml", *again)
 
 
-def test_a_failed_search_still_writes_its_table(command, tmp_path, run):
-    run("tune", "recipes/demo/demo.yaml", "--grid", "learning_rate=1e30", *command, status=2)
-    assert "nan" in (tmp_path / "out" / "trials.md").read_text()
-    assert (tmp_path / "out" / "trials.png").is_file()
-
-
 @pytest.mark.slow
 def test_a_search_may_start_from_a_trained_model(command, tmp_path, run):
     start = ["--start", "english", "--sources", "recipes/demo/pairs.tsv", "--mega_batch", "1"]

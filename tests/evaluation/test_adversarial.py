@@ -69,18 +69,11 @@ def test_a_tokenizer_without_limit_truncates_at_the_models_limit_with_a_warning(
     kind, pad, tmp_path, caplog
 ):
     """RoBERTa's positions start after the padding id, so it reads fewer tokens."""
-    make_config = getattr(transformers, f"{kind}Config")
-    config = make_config(
-        vocab_size=len(WORDS),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        intermediate_size=8,
-        max_position_embeddings=8 + 2 * pad,
-        pad_token_id=pad,
-        id2label={0: "good", 1: "bad"},
-        label2id={"good": 0, "bad": 1},
-    )
+    labels = {"good": 0, "bad": 1}
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    sizes |= {"intermediate_size": 8, "max_position_embeddings": 8 + 2 * pad}
+    marks = {"pad_token_id": pad, "label2id": labels, "id2label": dict(enumerate(labels))}
+    config = getattr(transformers, f"{kind}Config")(vocab_size=len(WORDS), **sizes, **marks)
     model = getattr(transformers, f"{kind}ForSequenceClassification")(config)
     model.save_pretrained(tmp_path)
     words = Tokenizer(WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))

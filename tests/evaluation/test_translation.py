@@ -8,11 +8,7 @@ from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.suites.sts import YEARS
-from paraphrastic_hf.evaluation.suites.translation import (
-    MEANS,
-    SUFFIXES,
-    correlations,
-)
+from paraphrastic_hf.evaluation.suites.translation import MEANS, SUFFIXES, correlations
 from paraphrastic_hf.metrics import matching
 from tests.evaluation.made_pairs import Letters, averaging, row_of
 from tests.texts import SENTENCES

@@ -110,7 +110,6 @@ def test_the_command_writes_the_card(root, capsys):
 
 
 def test_licenses_are_checked_without_counts_by_source(root):
-
     model = evaluated(root)
     run = json.loads((model / "run.json").read_text())
     del run["pairs_by_source"]

@@ -17,11 +17,7 @@ from paraphrastic_hf.errors import BusyError, DiskError, ModelError, PublishErro
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.hub import results
 from paraphrastic_hf.hub.cards import PACKAGED
-from paraphrastic_hf.hub.licenses import (
-    SourceLicense,
-    checked_license,
-    source_licenses,
-)
+from paraphrastic_hf.hub.licenses import SourceLicense, checked_license, source_licenses
 from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
@@ -255,7 +251,6 @@ def test_unlicensed_sources_require_a_private_repository(models, hub):
 
 
 def test_changed_weights_are_refused(models, hub, tmp_path):
-
     folder = tmp_path / "mine"
     shutil.copytree(models("word"), folder)
     SentenceEncoder.from_pretrained(models("sentencepiece")).save_pretrained(folder)
@@ -514,7 +509,6 @@ def test_branches_and_pull_requests_do_not_change_main(hub, tmp_path):
 
 @pytest.mark.parametrize("kind", ["500", "cut"])
 def test_an_upload_survives_server_errors(kind, models, hub):
-
     hub.faults = [Fault("PUT /lfs", kind)]
     publish("model", models("word"), "me/word", details=OPEN)
     assert hub.faults[0].times == 0
@@ -568,7 +562,6 @@ def test_a_file_name_outside_the_repository_is_refused(name, models, hub, tmp_pa
 
 
 def test_a_killed_dry_run_can_be_repeated(tmp_path, monkeypatch):
-
     space, out = tmp_path / "space", tmp_path / "out"
     space.mkdir()
     (space / "README.md").write_text("---\nsdk: static\n---\n")

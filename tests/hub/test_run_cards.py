@@ -12,17 +12,17 @@ from paraphrastic_hf.errors import counted
 from paraphrastic_hf.hub.cards import SELECTION, composition, run_card
 from paraphrastic_hf.models import GENERATIVE
 from paraphrastic_hf.models.families import FAMILIES as ENCODERS
-from tests.data_root import DEMO, write_supervised
-from tests.trained import BGT, FAMILIES, code_of, trained
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return write_supervised(tmp_path_factory.mktemp("data"))
+from tests.data_root import DEMO
+from tests.evaluation.sts_files import write_sts
+from tests.trained import FAMILIES, code_of, trained
 
 
 def card_of(model):
     return (model / "README.md").read_text()
+
+
+def front_of(card):
+    return yaml.safe_load(card.split("---")[1])
 
 
 QUICK = ("word", "tagging", "language_model", "scpn")
@@ -32,17 +32,17 @@ QUICK = ("word", "tagging", "language_model", "scpn")
     "name",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES],
 )
-def test_a_trained_model_has_a_card_whose_code_runs(name, root, tmp_path, monkeypatch):
-    model = trained(FAMILIES[name], tmp_path, root)
+def test_a_trained_model_has_a_card_whose_code_runs(name, models, monkeypatch):
+    model = models(name)
     text = card_of(model)
     assert text == run_card(model)
-    assert str(tmp_path) not in text
+    assert str(models.folder) not in text
     assert str(DEMO) not in text
     assert "{{" not in text
     paragraphs = text.split("\n\n")
     assert all(len(it.splitlines()) == 1 for it in paragraphs if it.startswith("The"))
-    assert "license" not in yaml.safe_load(text.split("---")[1])
-    monkeypatch.chdir(tmp_path)
+    assert "license" not in front_of(text)
+    monkeypatch.chdir(model.parent)
     exec(compile(code_of(text), "README.md", "exec"), {"__name__": "card"})
 
 
@@ -52,8 +52,8 @@ def test_every_family_has_its_own_sentence():
     assert len({*sentences}) == len(sentences)
 
 
-def test_a_generative_card_lists_active_units(root, tmp_path):
-    model = trained(BGT, tmp_path, root)
+def test_a_generative_card_lists_active_units(models):
+    model = models("bgt")
     card, run = card_of(model), json.loads((model / "run.json").read_text())
     for name, value in run["held_out"]["active_units"].items():
         assert f"active_units, {name} | {value:.4g} |" in card
@@ -61,13 +61,12 @@ def test_a_generative_card_lists_active_units(root, tmp_path):
 
 
 def test_an_unknown_family_is_named(tmp_path):
-
     assert "new-one" in composition({"model_type": "new-one"}, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["word", "tagging", "language_model"])
-def test_scores_on_the_card_are_those_of_the_run(name, root, tmp_path):
-    model = trained(FAMILIES[name], tmp_path, root)
+def test_scores_on_the_card_are_those_of_the_run(name, models):
+    model = models(name)
     run, card = json.loads((model / "run.json").read_text()), card_of(model)
     at = run["progress"]
     assert f"{counted(at['step'], 'step')}, {counted(at['examples'], 'example')}" in card
@@ -88,32 +87,28 @@ def test_scores_on_the_card_are_those_of_the_run(name, root, tmp_path):
         assert "10 sentences" in card
 
 
-def test_the_card_names_license_and_languages(root, tmp_path):
+def test_the_card_names_license_and_languages(models, tmp_path):
     recipe = FAMILIES["word"].replace(f"[{DEMO}]", f"[{{path: {DEMO}, languages: [en, fr]}}]")
-    front = yaml.safe_load(
-        (trained(recipe, tmp_path, root) / "README.md").read_text().split("---")[1]
-    )
+    front = front_of(card_of(trained(recipe, tmp_path, models.root)))
     assert front["language"] == ["en", "fr"]
-    tagger = trained(FAMILIES["tagging"], tmp_path / "mine", root)
-    (row,) = [line for line in card_of(tagger).splitlines() if line.startswith("| treebank")]
+    card = card_of(models("tagging"))
+    (row,) = [line for line in card.splitlines() if line.startswith("| treebank")]
     assert not row.endswith("| not stated |")
 
 
 @pytest.mark.slow
-def test_a_dropped_language_is_not_listed(root, tmp_path):
+def test_a_dropped_language_is_not_listed(models, tmp_path):
     french = f"[{DEMO}, {{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
     recipe = FAMILIES["sentencepiece"].replace(f"[{DEMO}]", french)
     recipe = recipe.replace("vocab_size: 250", "vocab_size: 390, apart: [fr]")
-    model = trained(recipe + "finish: {drop_apart: true}", tmp_path, root)
-    front = yaml.safe_load((model / "README.md").read_text().split("---")[1])
+    model = trained(recipe + "finish: {drop_apart: true}", tmp_path, models.root)
+    front = front_of(card_of(model))
     assert front["language"] == ["en"]
     assert " kB" in card_of(model)
 
 
 @pytest.mark.slow
-def test_a_table_changed_after_selection_is_mentioned(root, tmp_path):
-    from tests.evaluation.sts_files import write_sts
-
+def test_a_table_changed_after_selection_is_mentioned(models, tmp_path):
     write_sts(tmp_path / "data" / "eval")
     recipe = FAMILIES["sentencepiece"].replace("development: none", "development: stsb-dev")
     model = trained(recipe + "finish: {significant_bits: 5}", tmp_path, tmp_path / "data")
@@ -123,8 +118,8 @@ def test_a_table_changed_after_selection_is_mentioned(root, tmp_path):
     assert "`finish`" in card
 
 
-def test_held_out_pairs_and_unknown_sets_are_named(root, tmp_path):
-    model = trained(FAMILIES["word"], tmp_path, root)
+def test_held_out_pairs_and_unknown_sets_are_named(models):
+    model = models("word")
     run = json.loads((model / "run.json").read_text())
     progress = {**run["progress"], "best_step": 2, "best_score": 61.25}
     told = {"progress": progress, "development": "newer", "pairs_held_out": {"en-fr": 1200}}
@@ -135,19 +130,15 @@ def test_held_out_pairs_and_unknown_sets_are_named(root, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_card_states_word_order(root, tmp_path):
-    limits = {}
-    for name in ("recurrent", "charagram", "mixture"):
-        (tmp_path / name).mkdir()
-        card = card_of(trained(FAMILIES[name], tmp_path / name, root))
-        limits[name] = card.split("## Limits")[1]
-    assert "order" not in limits["recurrent"]
-    assert "n-gram" in limits["charagram"]
-    assert "n-gram" in limits["mixture"]
+def test_the_card_states_word_order(models):
+    names = ("recurrent", "charagram", "mixture")
+    recurrent, *others = (card_of(models(name)).split("## Limits")[1] for name in names)
+    assert "order" not in recurrent
+    assert all("n-gram" in limits for limits in others)
 
 
-def test_another_run_in_the_folder_has_its_own_card_and_curve(root, tmp_path):
-    model = trained(FAMILIES["word"], tmp_path, root)
+def test_another_run_in_the_folder_has_its_own_card_and_curve(models, tmp_path):
+    model = trained(FAMILIES["word"], tmp_path, models.root)
     assert (model / "training.png").exists()
     recipe = load_recipe(tmp_path / "recipe.yaml", ["--epochs", "0"])
     train(recipe, model, overwrite=True, progress=False)
@@ -170,10 +161,9 @@ sys.meta_path.insert(0, Absent())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gated_conv", "marian", "language_model", "sentencepiece"])
-def test_examples_for_other_libraries_run_without_this_package(name, root, tmp_path):
-
-    model = trained(FAMILIES[name], tmp_path, root)
-    code = code_of((model / "README.md").read_text())
+def test_examples_for_other_libraries_run_without_this_package(name, models, tmp_path):
+    model = models(name)
+    code = code_of(card_of(model))
     named = re.findall(r"^(?:model|directory) = .*$", code, re.MULTILINE)[:1]
     kept = [part for part in code.split("\n\n") if "paraphrastic_hf" not in part]
     kept = [part for part in kept if not part.startswith(("Translator.", "model = "))]
@@ -181,7 +171,7 @@ def test_examples_for_other_libraries_run_without_this_package(name, root, tmp_p
     assert "import AutoModel" in program or "SentenceTransformer(" in program
     done = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=tmp_path,
+        cwd=model.parent,
         env={**os.environ, "HF_HOME": str(tmp_path / "home")},
         capture_output=True,
         text=True,

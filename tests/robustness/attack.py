@@ -105,44 +105,43 @@ def make_inputs(folder):
     import yaml
 
     from paraphrastic_hf.cli.main import main
-    from tests import trained
-    from tests.data_root import DEMO as demo
+    from tests.corpora.made_files import put
+    from tests.data_root import demo_pairs
     from tests.pipelines.test_make import PAIRS
+    from tests.trained import FAMILIES
 
-    texts = [line.split("\t") for line in demo.read_text().splitlines()]
-    lines = [f"{first} {n}" for n in range(40) for first, _ in texts]
-    other = [f"{second} {n}" for n in range(40) for _, second in texts]
-    for name, content in (("lines", lines), ("other", other), ("few", lines[:9])):
-        (folder / f"{name}.txt").write_text("\n".join(content) + "\n")
-    (folder / "few2.txt").write_text("\n".join(other[:9]) + "\n")
-    choice = random.Random(0)
-    vectors = (
-        f"word{n} " + " ".join(f"{choice.gauss(0, 1):.4f}" for _ in range(16)) for n in range(3000)
+    lines, other = (
+        [f"{pair[side]} {n}\n" for n in range(40) for pair in demo_pairs()] for side in (0, 1)
     )
-    (folder / "vectors.txt").write_text("\n".join(vectors) + "\n")
-    pairs = "".join(f"{a}\t{b}\n" for a, b in PAIRS)
-    (folder / "pairs.tsv").write_text(pairs)
-    recipes = {name: trained.FAMILIES[name] for name in ("word", "char_cnn", "language_model")}
-    recipes |= {name: trained.FAMILIES[name] for name in ("bgt", "marian", "scpn", "paraphraser")}
-    recipes["word"] = recipes["word"].replace("epochs: 1", "epochs: 6")
-    recipes["word"] = recipes["word"].replace("none}", "none, checkpoint_every: 5}")
-    tuned = recipes["word"].replace("development: none", "development: clean")
-    (folder / "tuned.yaml").write_text(tuned)
-    recipes["head"] = trained.SUPERVISED["relatedness"].replace("epochs: 2", "epochs: 1")
-    for name, text in recipes.items():
-        (folder / f"{name}.yaml").write_text(text)
-        line = ["train", str(folder / f"{name}.yaml"), "--output", str(folder / name), "--quiet"]
-        assert main(line) == 0, name
+    choice = random.Random(0)
+    numbers = (" ".join(f"{choice.gauss(0, 1):.4f}" for _ in range(16)) for _ in range(3000))
+    names = ("word", "char_cnn", "language_model", "bgt", "marian", "scpn", "paraphraser")
+    recipes = {name: FAMILIES[name] for name in names}
+    word = recipes["word"].replace("epochs: 1", "epochs: 6")
+    recipes["word"] = word.replace("none}", "none, checkpoint_every: 5}")
+    recipes["head"] = FAMILIES["relatedness"].replace("epochs: 2", "epochs: 1")
     corpus = {
         "kind": "corpus",
         "data": {"sources": [{"path": str(folder / "pairs.tsv"), "license": "CC0"}]},
-        "steps": ["duplicates", {"overlap": {"at_most": 0.6}}, {"words": {"at_most": 8}}],
         "make": {"tasks": 3, "workers": 2, "block": 40},
     }
-    (folder / "c1.yaml").write_text(yaml.safe_dump(corpus))
-    corpus["steps"] = ["duplicates", {"overlap": {"at_most": 0.3}}]
-    (folder / "c2.yaml").write_text(yaml.safe_dump(corpus))
+    first = ["duplicates", {"overlap": {"at_most": 0.6}}, {"words": {"at_most": 8}}]
+    second = ["duplicates", {"overlap": {"at_most": 0.3}}]
+    put(
+        folder,
+        {
+            **{"lines.txt": "".join(lines), "other.txt": "".join(other)},
+            **{"few.txt": "".join(lines[:9]), "few2.txt": "".join(other[:9])},
+            "vectors.txt": "".join(f"word{n} {row}\n" for n, row in enumerate(numbers)),
+            "pairs.tsv": "".join(f"{a}\t{b}\n" for a, b in PAIRS),
+            "tuned.yaml": recipes["word"].replace("development: none", "development: clean"),
+            **{f"{name}.yaml": text for name, text in recipes.items()},
+            "c1.yaml": yaml.safe_dump(corpus | {"steps": first}),
+            "c2.yaml": yaml.safe_dump(corpus | {"steps": second}),
+        },
+    )
     for arguments in (
+        *(f"train {folder}/{name}.yaml --output {folder}/{name} --quiet" for name in recipes),
         f"corpus make {folder}/c1.yaml --output {folder}/c --quiet",
         f"corpus encode english {folder}/lines.txt --output {folder}/v1 --quiet",
         f"corpus encode english {folder}/other.txt --output {folder}/v2 --quiet",

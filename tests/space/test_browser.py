@@ -5,10 +5,7 @@ import pytest
 
 from tests.space.browser import METRIC, SECONDS, app, chromium, missing
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(missing() is not None, reason=str(missing())),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 SIMILARITY = "?tab=similarity&a=The+film+is+good.&b=The+film+is+not+good.&model=english"
 
 
