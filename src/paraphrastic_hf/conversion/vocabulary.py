@@ -36,7 +36,8 @@ def arrange(
     if not tokens or max(row_of.values()) >= len(table):
         raise DataError(
             f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, but the "
-            f"table has only {len(table):,} rows. Give the vocabulary of the training"
+            f"table has only {len(table):,} rows. Give the vocabulary that the "
+            "model was trained with"
         )
     rows = [row_of[token] for token in tokens]
     arranged = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)

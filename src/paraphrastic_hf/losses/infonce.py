@@ -54,7 +54,7 @@ Choice = tuple[Tensor, Tensor | tuple[Tensor, Tensor]]
 
 
 def _choice(pool: Pool, anchors: Tensor, candidates: Tensor) -> Choice:
-    """Return the column of each anchor's partner, and the index of the forbidden candidates."""
+    """Return the column of each anchor's partner, and which candidates each may not use."""
     place = torch.full((len(pool.embeddings),), -1, device=anchors.device)
     place[candidates] = torch.arange(len(candidates), device=anchors.device)
     return place[anchors ^ 1], pool.forbidden(anchors, candidates)

@@ -107,7 +107,7 @@ def paired_p_value(
 
     The test swaps the two outputs of some segments: in all possible ways for up to 20 segments,
     else in n = `samples` random ways. If k of these give at least the observed score difference, p
-    is (k + 1) / (n + 1). With n segments it is at least 2 / 2**n.
+    is (k + 1) / (n + 1). If all ways of m segments are tried, p is at least 2 / 2**m.
 
     `first` and `second` are segment scores, (segments,), or statistics, (segments, columns).
     `score` turns summed statistics, (..., columns), into corpus scores, (...). None compares mean

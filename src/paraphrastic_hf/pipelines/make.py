@@ -109,7 +109,7 @@ def make_corpus(
                     seconds = time.monotonic() - begun
                     return Made(0, sum(counts), seconds, [], [], len(unfinished))
         made = _finish(folder, recipe, logs, sum(counts), stamp, begun)
-    logger.info("%s: %s from %s", folder, counted(made.rows, "row"), counted(made.read, "pair"))
+    logger.info("%s: kept %s of %s", folder, counted(made.rows, "row"), counted(made.read, "pair"))
     return made
 
 

@@ -61,7 +61,7 @@ class Ragged:
     def padded(
         self, numbers: np.ndarray, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids and mask of texts, both (chosen, longest) int64 and 0 for padding."""
+        """Return the ids and the mask of texts. Both are (texts, longest) int64, 0 for padding."""
         chosen = self.select(numbers, max_length)
         lengths = np.diff(chosen.offsets)
         mask = np.arange(lengths.max(initial=0)) < lengths[:, None]

@@ -91,7 +91,8 @@ class Table:
         check_dimension(dimension, self.dimension)
         if self.window is not None and dimension < self.dimension:
             raise ModelError(
-                f"A window encoder has {self.dimension} dimensions. Use truncate_dim={dimension}"
+                f"The hidden layer of a window encoder reads all {self.dimension} dimensions. Keep "
+                f"them, and encode with truncate_dim={dimension}"
             )
         if has_scales(self.numbers):
             return Table.of_packed(narrowed(self.numbers, dimension))

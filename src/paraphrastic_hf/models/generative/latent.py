@@ -101,7 +101,7 @@ class PairTerms:
 
 @dataclass
 class LatentOutput(Seq2SeqLMOutput):
-    """Output of `LatentModel` as a decoder, or with `SentenceEncoderOutput`'s fields as an encoder.
+    """Output of `LatentModel`. As an encoder, it sets the fields of `SentenceEncoderOutput`.
 
     Attributes:
         last_hidden_state, sentence_embedding, pooler_output: As in `SentenceEncoderOutput`.

@@ -42,8 +42,9 @@ class ContrastiveTraining(OptimizationArguments):
     exclude: str = argument(
         "duplicates",
         help="sentences that are never negatives of each other. duplicates: equal sentences. "
-        "clusters: connected by a chain of pairs. partners: also partners of equal sentences. "
-        "partners_and_lemmas: also sentences equal to the lemmas of a partner (thesis 3.5.1)",
+        "partners: duplicates, and partners of equal sentences. partners_and_lemmas: partners, and "
+        "sentences equal to the lemmas of a partner (thesis 3.5.1). clusters: all that are "
+        "connected by a chain of pairs",
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(
@@ -75,7 +76,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     scramble_swaps: float = argument(
         0.0,
-        help="mean number of token swaps in a scrambled sentence (2017 paper, footnote 5), 0: all",
+        help="mean number of token swaps in a scrambled sentence (2017 paper, footnote 5). 0 "
+        "shuffles all tokens",
         at_least=0,
     )
     scramble_sides: str = argument(

@@ -148,7 +148,7 @@ class MinimumRisk:
             ]
         if lost := len(pairs) - len(kept):
             logger.warning(
-                "Left out %s without a known token on a side, or with more than %d tokens",
+                "Left out %s: a side has no known token, or more than %d tokens",
                 counted(lost, "pair"),
                 most,
             )
