@@ -47,8 +47,8 @@ def main() -> None:
             encoder = SentenceEncoder.from_table(rows, packaged.tokenizer, name)
             cells = []
             for dimension in (each for each in SIZES if each <= size):
-                found = score_suite(encoder.with_dimension(dimension).encode, suite).datasets
-                cells.append(" / ".join(f"{dataset.pearson:.1f}" for dataset in found))
+                found = score_suite(encoder.with_dimension(dimension).encode, suite)
+                cells.append(" / ".join(f"{row.scores['pearson']:.1f}" for row in found))
             sick = TRANSFER.tasks["SICK-R"](encoder, folder)[0].scores["pearson"]
             print(f"| {name}, {order} | {' | '.join(cells)} | SICK-R {sick:.1f}", flush=True)
 

@@ -96,8 +96,8 @@ def score(recipe: str, options: str, epochs: int, folder: Path, data_root: Path)
         made = load_contrastive(path, [*given, "--sources", *map(json.dumps, sources)])
         train(made, folder, data_root=data_root, progress=False)
         encoder = SentenceEncoder.from_pretrained(folder)
-        found = score_suite(encoder.encode, [read_stsb(data_root / "eval", "dev")])
-        write_json(record, {"pearson": found.datasets[0].pearson})
+        (found,) = score_suite(encoder.encode, [read_stsb(data_root / "eval", "dev")])
+        write_json(record, {"pearson": found.scores["pearson"]})
     return float(json.loads(record.read_text(encoding="utf-8"))["pearson"])
 
 

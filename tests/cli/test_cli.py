@@ -278,6 +278,16 @@ def test_only_a_packed_model_is_overwritten(tmp_path, run):
     assert str(trained) in run("pack", trained, "--output", trained, "--overwrite", status=2).err
 
 
+def test_a_file_of_the_model_is_not_overwritten(tmp_path, run):
+    model, lines = tmp_path / "model", tmp_path / "lines.txt"
+    lines.write_text("a cat\n")
+    shutil.copytree(packaged_model("tiny"), model)
+    config = model / "config.json"
+    before = config.read_bytes()
+    assert str(config) in run("encode", model, lines, "--output", config, status=2).err
+    assert config.read_bytes() == before
+
+
 def test_a_model_that_does_not_average_is_refused(word, tmp_path, run):
     model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
     SentenceEncoder(model.eval(), word).save_pretrained(tmp_path / "lstm")

@@ -225,8 +225,10 @@ def test_too_deep_or_long_values_give_a_short_error(name, tmp_path):
 
 
 def test_multiplying_aliases_and_long_files_are_refused(tmp_path):
-    with pytest.raises(RecipeError):
-        read_bread(written(tmp_path, laughs(30)))
+    merged = [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 9)]
+    for text in (laughs(30), "\n".join(["a0: &a0 {k: 1}", *merged])):
+        with pytest.raises(RecipeError):
+            read_bread(written(tmp_path, text))
     with (tmp_path / "data.yaml").open("wb") as file:
         file.truncate(10 << 30)
     with pytest.raises(RecipeError):

@@ -89,10 +89,12 @@ def test_a_language_of_more_bitexts_is_chosen_less(pairs):
 
 
 def test_rejects_are_complete_or_absent(tmp_path):
-    for place in (tmp_path, Path("/dev/null")):
+    other = tmp_path / "mine.tsv"
+    other.write_text("my own\tpair\n")
+    for place in (tmp_path, Path("/dev/null"), other):
         with pytest.raises(DataError):
             Sieve(PairFilter(), name="x", rejects=place)
     sieve = Sieve(PairFilter(), name="x", rejects=tmp_path / "r.tsv")
     with pytest.raises(KeyboardInterrupt), sieve:
         raise KeyboardInterrupt
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [other]

@@ -168,6 +168,12 @@ def test_a_header_is_not_a_pair(header, tmp_path, caplog):
     assert all(name in caplog.text for name in header.split("\t"))
 
 
+@pytest.mark.parametrize(("head", "is_header"), [("en\tpt-BR", True), ("cat\tkot", False)])
+def test_two_language_codes_are_a_header(head, is_header, tmp_path):
+    path = written(tmp_path / "a.tsv", f"{head}\n{lines(GOOD)}")
+    assert len(read_pairs(path)) == len(GOOD) + (not is_header)
+
+
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
 def test_a_saved_dataset_with_changed_bytes_is_refused(place, tmp_path):
     """It is mapped into memory, where a wrong offset would crash the process."""

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import paraphrastic_hf
@@ -157,10 +158,15 @@ def _prepare_streams() -> None:
 
 
 def _refuse_overwriting(options: Mapping[str, Any]) -> None:
-    """Raise an error if `--output` is a file that another option names."""
+    """Raise an error if `--output` is an existing file that another option names, or a file of the
+    model.
+    """
     output = options.get("output")
     if not isinstance(output, str) or not os.path.isfile(output):
         return
+    model = options.get("model")
+    if isinstance(model, str) and Path(output).resolve().is_relative_to(Path(model).resolve()):
+        raise DataError(f"{output} is a file of the model {model}. Choose another --output")
     others = [value for name, value in options.items() if name != "output"]
     for value in others:
         for given in value if isinstance(value, list) else [value]:

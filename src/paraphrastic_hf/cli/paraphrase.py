@@ -106,6 +106,12 @@ def run(arguments: argparse.Namespace) -> None:
     if not is_steered and not arguments.canonical:
         arguments.templates = f"top{FREQUENT}"
         arguments.best = BEST if arguments.best is None else arguments.best
+    if arguments.canonical:
+        _refuse_beside_canonical(arguments)
+    for name, lowest in (("overlap", 0), ("similarity", -1)):
+        bound = getattr(arguments, f"min_{name}")
+        if bound is not None and not lowest <= bound <= 1:
+            raise DataError(f"--min-{name} must be from {lowest} to 1, got {bound}")
     check_output(arguments.output)
     how = writing_of(arguments)
     paraphraser = load_paraphraser(arguments)
@@ -156,6 +162,20 @@ def run(arguments: argparse.Namespace) -> None:
         if trees is not None and any(True for _ in trees):
             raise DataError(f"{arguments.trees} has more lines than {arguments.file}")
     tell_if_empty(arguments.file, number, "paraphrase")
+
+
+def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
+    defaults = {"outputs": 1, "kept": False, "min_overlap": MIN_OVERLAP}
+    named = ("outputs", "kept", "best", "draw", "generator", "parser", "trees", "min_overlap")
+    given = [
+        f"--{name}".replace("_", "-")
+        for name in (*named, "min_similarity")
+        if getattr(arguments, name) != defaults.get(name)
+    ]
+    if given:
+        raise DataError(
+            f"--canonical has one output per line and no filter. Omit {' and '.join(given)}"
+        )
 
 
 def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:

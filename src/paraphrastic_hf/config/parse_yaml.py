@@ -15,7 +15,9 @@ MOST_BITS = 1023  # of an integer (the largest float has 1,024 bits)
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """YAML loader that rejects duplicate keys."""
+    """YAML loader that rejects duplicate keys, and more pairs than merges (`<<`) should make."""
+
+    pairs = 0  # key-value pairs so far in all mappings, including merged pairs
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -29,6 +31,12 @@ class _UniqueKeys(yaml.SafeLoader):
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        self.pairs += len(node.value)
+        if self.pairs > MOST_VALUES:
+            raise ValueError(f"it has more than {MOST_VALUES:,} values")
 
 
 def parse_yaml(text: str, name: str) -> Any:

@@ -101,7 +101,7 @@ class Sieve:
         self.wanted, self.name = wanted, name
         self.left_out: Counter[str] = Counter()
         self._files = ExitStack()
-        self._rejects = None if rejects is None else output_file(rejects)
+        self._rejects = None if rejects is None else _place_of_rejects(rejects)
 
     def __enter__(self) -> Sieve:
         if self._rejects is not None:
@@ -126,6 +126,19 @@ class Sieve:
             line = (*sides, rejection.measure, f"{rejection.score:.6g}", str(rejection.bounds))
             self._file.write("\t".join(line) + "\n")
         return False
+
+
+def _place_of_rejects(path: str | Path) -> Path:
+    """Return the path for rejected pairs. An existing file must be empty or hold rejected pairs."""
+    place = output_file(path)
+    if not place.parent.is_dir():
+        raise DataError(f"Cannot write {path}: the folder {place.parent} does not exist")
+    if place.exists() and place.stat().st_size:
+        with place.open("rb") as file:
+            columns = file.readline(2**20).split(b"\t")
+        if len(columns) != 5:
+            raise DataError(f"{path} is not a file of rejected pairs. Choose another file")
+    return place
 
 
 def unique_word_pairs(

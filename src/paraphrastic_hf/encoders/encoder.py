@@ -173,6 +173,7 @@ class SentenceEncoder(HubMixin):
         Raises:
             ModelError: If the model does not exist, is damaged, was not written by this package, or
                 lacks the latent variable.
+            ValueError: If `num_threads` is 0 or below -1, or the device is not available.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english")
@@ -778,6 +779,9 @@ class SentenceEncoder(HubMixin):
             directory: Directory to write, created if missing.
             precision: `float32`, `bfloat16` or `float16`. Averaging encoders also support `int8`
                 and `int4`, which stock sentence-transformers cannot read.
+
+        Raises:
+            ValueError: If `precision` is unknown or not supported for this encoder.
 
         Example:
             >>> tiny = SentenceEncoder.from_pretrained("english").with_dimension(80)

@@ -79,7 +79,7 @@ def minimum_bayes_risk(
     """
     if weights is None:
         weights = [np.ones(len(candidates)) for candidates in lists]
-    kept = list(map(_distinct, lists, weights))
+    kept = [_distinct(*each) for each in zip(lists, weights, strict=True)]
     texts, shares_of = [texts for texts, _, _ in kept], [shares for _, shares, _ in kept]
     if aggregate:
         found = cast(Aggregating, utility).aggregated(texts, shares_of)
@@ -122,6 +122,9 @@ def _distinct(
     candidates: Sequence[str], weights: np.ndarray
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return distinct candidates, their shares of the weight, and the index of each text."""
+    weights = np.asarray(weights, np.float64)
+    if not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
+        raise ValueError(f"weights must be 0 or more and not all 0, got {weights}")
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(text, len(numbers)) for text in candidates])
     return list(numbers), np.bincount(places, weights / weights.sum()), places

@@ -55,7 +55,23 @@ STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE, *(f"{name}/*" for n
 class ModelDetails:
     """Upload options, and facts about a model that its folder does not contain.
 
-    `paraphrastic publish --help` describes them.
+    Attributes:
+        evaluation: Folder written by `paraphrastic evaluate --output`.
+        data_root: Data folder, whose subfolders list licenses in `SOURCES.tsv`.
+        source_licenses: Licenses of sources outside the registry, by name or file name.
+        license: License of the weights, as named on the Hub (default: a license that the sources
+            allow).
+        summary: One or two sentences about the model.
+        languages: Language codes (default: languages of the recipe).
+        base_model: Hub names of the models that training started from (default: `start` of the
+            recipe).
+        datasets: Hub names of the training data.
+        copies: Formats of copies beside the model, `model2vec` or `onnx`, each in a folder of its
+            own.
+        hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
+            By default absolute paths are rejected.
+        allow_code: Upload Python files unchanged. By default, files of this package are regenerated
+            and other Python files are rejected.
     """
 
     evaluation: str | Path | None = None

@@ -104,8 +104,10 @@ def publish(
     one commit, so a failed call can be repeated.
 
     Args:
+        kind: `model`, `dataset`, `metric` or `space`.
         directory: Folder written by `paraphrastic train` or `paraphrastic data export`, folder of a
             metric or Space, or name of a packaged model or of the metric `simile`.
+        repository: Name of the repository, such as `someone/model`.
         dry_run: New folder to write the files to instead of uploading. Needs no token.
         private, token, revision, message, pull_request: As in `io.send.Destination`.
         details: Scores, licenses and other details of a model that its folder does not contain.

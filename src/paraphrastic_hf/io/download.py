@@ -27,6 +27,13 @@ logger = logging.getLogger(__name__)
 
 CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
 TRIES = 4  # per request, while the server fails
+STARTS = {  # first bytes of packed files
+    ".zip": b"PK",
+    ".gz": b"\x1f\x8b",
+    ".tgz": b"\x1f\x8b",
+    ".xz": b"\xfd7zXZ\0",
+    ".bz2": b"BZh",
+}
 T = TypeVar("T")
 
 
@@ -130,7 +137,9 @@ def _check(remote: Remote, path: Path, target: Path) -> None:
         return
     with path.open("rb") as file:
         head = file.read(80)
-    if not head or head.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+    start = next((start for end, start in STARTS.items() if target.name.endswith(end)), b"")
+    is_page = head.lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    if not head or is_page or not head.startswith(start):
         raise DataError(
             f"{remote.url} did not return {target.name} but content that starts with {head!r}. "
             "Open the URL in a browser: it may require a login or no longer exist"

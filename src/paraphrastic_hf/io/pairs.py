@@ -64,6 +64,18 @@ WORDS = 6  # a first cell with at least this many words is text, not a column na
 MOSTLY = 0.9  # share of a column's cells that decides its kind
 _NUMBERS = re.compile(r"[\s\d.,;:/()%+\-eE]*\d[\s\d.,;:/()%+\-eE]*")
 _ID = re.compile(r"[!-~]*\d[!-~]*")
+# ISO 639-1, and common codes of ISO 639-3
+CODES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv "
+    "cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr "
+    "ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw "
+    "ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv "
+    "ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr "
+    "ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
+    "yo za zh zu ara ces cmn deu eng fra heb hin ind ita jpn kor nld pol por rus spa tur ukr "
+    "urd vie zho"
+)
+LANGUAGES = frozenset(CODES.split())
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)?")  # with or without a region, such as pt-BR
 _PROSE = re.compile(r"\S\s+\S|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\uffdc]")
 
@@ -198,7 +210,7 @@ def _is_header(head: Sequence[str], below: Sequence[_Column], wanted: Wanted) ->
     if names_columns(head) or any(each and each <= cells for each in (named, set(wanted.prefer))):
         return True
     has_numbers = any(column.has_numbers for column in below)
-    if len(head) == 2 and all(map(_LANGUAGE.fullmatch, cells)):
+    if len(head) == 2 and {re.split("[-_]", cell.casefold())[0] for cell in cells} <= LANGUAGES:
         return all(column.length > 3 for column in below)  # otherwise the codes may be words
     return has_numbers and not any(
         column.has_numbers and not cell.strip() for cell, column in zip(head, below, strict=True)

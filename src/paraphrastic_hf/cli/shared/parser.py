@@ -66,8 +66,8 @@ class Parser(argparse.ArgumentParser):
         """Add an argument, with the options of `add_argument`, to a group or else to the parser.
 
         A metavar may follow the name: `--output DIR`. A number as `default` sets the type, and
-        `least` is the smallest allowed integer. If an option of several values is repeated, the
-        values are joined.
+        `least` is the smallest allowed integer. If an option with `nargs="+"` and no default is
+        repeated, the values are joined.
         """
         *names, last = name.split(", ")
         last, _, metavar = last.partition(" ")

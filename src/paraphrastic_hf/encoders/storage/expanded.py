@@ -69,7 +69,7 @@ def expanded(folder: Path) -> Path:
                     staged.mkdir()
                     _write(folder, config, staged / folder.name)
                     write_bytes(staged / RECORD, _digest(staged / folder.name).encode())
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, NotImplementedError) as error:  # also no file locks
         raise OSError(
             f"Cannot copy the model {folder.name} to the cache {copies()}: {error}. Set "
             "PARAPHRASTIC_CACHE to another folder"
