@@ -117,7 +117,7 @@ def curves_figure(
     ticks: Sequence[str] = (),
     **options: Any,
 ) -> Figure:
-    """Plot curves in one panel. The labels and options are those of `io.plots.lines`.
+    """Plot curves in one panel. Labels and options are passed to `io.plots.lines`.
 
     `ticks` are labels of the x values 0, 1, 2 and so on.
     """

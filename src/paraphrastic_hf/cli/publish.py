@@ -122,8 +122,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.kind == "model":
         details = ModelDetails(**{"data_root": os.environ.get(VARIABLE), **given})
     elif given:
-        names = {"data_root": "data", "source_licenses": "source-license"}
-        option = names.get(first := next(iter(given)), first.replace("_", "-"))
+        options = {"data_root": "data", "source_licenses": "source-license"}
+        name = next(iter(given))
+        option = options.get(name, name.replace("_", "-"))
         raise PublishError(f"--{option} applies to models only, not to a {arguments.kind}")
     else:
         details = None

@@ -100,7 +100,9 @@ def _read_model(path: Path) -> ModelProto:
         UNKNOWN_PIECE,
         CONTROL_PIECE,
     }:
-        raise DataError(f"{path} is no Unigram model of ordinary pieces. Give the release's model")
+        raise DataError(
+            f"{path} is not a Unigram model of ordinary pieces. Give the release's model"
+        )
     is_usual = normalizer.add_dummy_prefix and normalizer.escape_whitespaces
     if not is_usual or proto.trainer_spec.treat_whitespace_as_suffix:
         raise DataError(f"{path} does not mark the start of words. Give the release's model")

@@ -26,7 +26,7 @@ def load_translator(
 ) -> Translate:
     """Load an encoder-decoder or a generative model as a function from lines to translations.
 
-    The arguments are those of `Translator.from_pretrained`.
+    Takes the arguments of `Translator.from_pretrained`.
     """
     options: Any = {"batch_size": batch_size, "device": device}
     directory = local_directory(name)

@@ -14,7 +14,7 @@ from paraphrastic_hf.integrations.columns import ColumnEncoder
 class Embed(PipelineStep):
     """Step that adds the embedding of each document to its metadata under `key`.
 
-    `options` are those of `ColumnEncoder`, without `dtype`.
+    `options` are passed to `ColumnEncoder`, without `dtype`.
     """
 
     type, name = "EMBEDDER", "paraphrastic"

@@ -11,7 +11,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 
 class ParaphrasticEmbedding(BaseEmbedding):
-    """Embedding model for LlamaIndex. `options` are those of `BaseEmbedding`."""
+    """Embedding model for LlamaIndex. `options` are passed to `BaseEmbedding`."""
 
     _encoder: Any = PrivateAttr()
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Embed:
     """Callable for `ray.data.Dataset.map_batches` with `batch_format="pyarrow"`.
 
-    It adds the column `output`. `options` are those of `ColumnEncoder`.
+    It adds the column `output`. `options` are passed to `ColumnEncoder`.
     """
 
     def __init__(

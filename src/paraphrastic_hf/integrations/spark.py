@@ -18,7 +18,7 @@ SPARK_TYPES = {"float32": "float", "int8": "tinyint"}  # Spark has no float16
 def embed(model: str = "english", **options: Any) -> Callable[[Any], Column]:
     """Return a function from a column of texts to a column of embeddings.
 
-    `options` are those of `ColumnEncoder`, without float16.
+    `options` are passed to `ColumnEncoder`, without float16.
     """
     encode = ColumnEncoder(model, **options)
     check_dtype(encode.dtype, SPARK_TYPES)

@@ -158,8 +158,9 @@ def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, s
 def table_rows(
     path: Path, columns: int, *, separator: str = "\t", header: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of an unquoted table, without empty lines. If given, `header` is the required
-    start of the first line, which is no row.
+    """Yield the rows of an unquoted table, without empty lines.
+
+    With `header`, the first line must start with it and is skipped.
     """
     for number, line in text_lines(path):
         if header is not None and number == 1:

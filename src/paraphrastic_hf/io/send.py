@@ -113,7 +113,7 @@ class Destination:
     kind: str = "model"  # or dataset or space
     private: bool | None = None  # visibility of a new repository; None: the account's default
     must_be_private: bool = False  # refuse an existing public repository
-    token: str | bool | None = None  # None: that of `hf auth login` or HF_TOKEN
+    token: str | bool | None = None  # None: the token of `hf auth login` or HF_TOKEN
     revision: str | None = None  # branch, created if missing; None: the main branch
     message: str | None = None
     pull_request: bool = False

@@ -168,10 +168,10 @@ def make_cost(
 ) -> Cost:
     """Return the cost for a metric of `METRICS`. `half` is the mean of `bleu` and `simile`.
 
-    `model`, `similarity`, `alpha` and `penalty` are those of `SimileScorer`. `name` is
-    `module:function` for `function`, and that of `evaluate.load` for `evaluate`. For `evaluate`,
-    `field` is the key of the result with one score per candidate (None: the only one), and
-    `options` are arguments of `compute`.
+    `model`, `similarity`, `alpha` and `penalty` are passed to `SimileScorer`. For `function`,
+    `name` is `module:function`. For `evaluate`, `name` is the argument of `evaluate.load`, `field`
+    the key of the result with one score per candidate (None: the only one), and `options` are
+    arguments of `compute`.
     """
     if metric not in METRICS:
         raise RecipeError(f"cost.metric must be one of {', '.join(METRICS)}, got {metric!r}")

@@ -58,7 +58,7 @@ def predict_logits(
 ) -> np.ndarray:
     """Compute the logits of every example without dropout, (examples, outputs) float32.
 
-    `sides` and `max_length` are those of `text_inputs`.
+    `sides` and `max_length` are passed to `text_inputs`.
     """
     lengths = np.sum([np.diff(side.offsets) for side in sides], 0)
     output = np.zeros((len(lengths), model.config.num_labels), np.float32)

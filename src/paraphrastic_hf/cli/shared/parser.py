@@ -37,7 +37,7 @@ class _AtLeast:
             raise argparse.ArgumentTypeError(f"must be {self.least} or more, got {text}")
         return int(text)
 
-    def __repr__(self) -> str:  # argparse shows it for a text that is no number
+    def __repr__(self) -> str:  # argparse shows it for a text that is not a number
         return "integer"
 
 

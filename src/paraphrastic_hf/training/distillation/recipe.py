@@ -61,7 +61,8 @@ class TeacherArguments:
     )
     prompt: str | None = argument(
         None,
-        help="text to prepend, such as 'query: ' (default: that of the model, none with python)",
+        help="text to prepend, such as 'query: ' (default: the model's own prompt, or none "
+        "with engine python)",
     )
 
     def __post_init__(self) -> None:

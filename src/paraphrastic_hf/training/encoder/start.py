@@ -75,7 +75,7 @@ def start_from_vectors(
     """Initialize rows of the token table with a file of vectors or a model (thesis, 3.1.2).
 
     Rows without a given vector stay random. If the tokens are words and `path` is a subword model,
-    the model computes the vector of each word. `bad_rows` is that of `read_vectors`.
+    the model computes the vector of each word. `bad_rows` is passed to `read_vectors`.
     """
     table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
     row_of = {token: row for row, token in enumerate(tokens) if row > 0}
