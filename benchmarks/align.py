@@ -8,8 +8,6 @@ long document for speed. Gale-Church (NLTK) aligns by length in quadratic time, 
 Quick test: --sentences 100 --long 200 --peer-sentences 50
 """
 
-from __future__ import annotations
-
 import lzma
 import random
 from pathlib import Path

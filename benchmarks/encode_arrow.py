@@ -15,8 +15,6 @@ Optional peer: pip install model2vec
 Quick test: --lines 500 --repetitions 2 --memory-lines 5000
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import os

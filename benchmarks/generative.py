@@ -19,8 +19,6 @@ pairs over the whole vocabulary, in evaluation mode. For BGT it is the mean over
 Quick test: --pairs 200 --batch-tokens 512
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

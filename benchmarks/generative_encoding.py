@@ -4,8 +4,6 @@ Both encode the same first sentences of STS 2012 to 2016 in batches of 64 sorted
 float32 on the same threads, in turns. Figures are medians, with the range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -7,8 +7,6 @@ wheel is built beforehand. If the index has only builds of torch with CUDA, give
 with `--torch`. It is used for both contenders with torch.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

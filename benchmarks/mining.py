@@ -25,8 +25,6 @@ Needs: pip install 'paraphrastic-hf[mining]'
 Quick test: --lines 500
 """
 
-from __future__ import annotations
-
 import os
 import random
 import tempfile

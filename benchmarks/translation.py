@@ -12,8 +12,6 @@ The model makes the lists of `cost` and `mbr`.
 Quick test: --sentences 4 --naive 1 --lines 4 --samples 4 --mbr-lines 2
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from functools import partial

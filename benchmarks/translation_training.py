@@ -13,8 +13,6 @@ average, and score the whole vocabulary. They take turns. Figures are medians, w
 Quick test: --pairs 100 --repetitions 1
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options, settings, tables, plots and the files of the results."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Test text that is not repeated."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Timing of contenders, in turns or in fresh processes."""
 
-from __future__ import annotations
-
 import gc
 import os
 import statistics

@@ -1,7 +1,5 @@
 """Trains our models, or a stock Marian with `Seq2SeqTrainer`, for one epoch."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ of each filter, trains an encoder on equally many pairs of each tenth, and score
 2012-2016 (2017 paper, 5.5 to 5.7; thesis 4.5.4, Table 29). A second call resumes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ Ridge regression on newstest2015 is scored on newstest2016, and the reverse. The
 selected by cross-validation over the language pairs of newstest2015. Prints Spearman's rho x 100.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from pathlib import Path

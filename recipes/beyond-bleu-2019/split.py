@@ -7,8 +7,6 @@ The first column is the target language. Writes `test.src`, `test.ref`, `likelih
 splits in the same way.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import lzma

@@ -7,8 +7,6 @@ Unknown words get NNP if capitalized, else NN. The splits are those of `tagging-
 `--tagger` also scores that model on the test split of UD English EWT.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter, defaultdict
 from pathlib import Path

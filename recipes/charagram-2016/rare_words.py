@@ -6,8 +6,6 @@ Spearman's rho x 100 over pairs with both, one or no word in training, without t
 with cosine 0 for pairs with a word unknown to training.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -8,8 +8,6 @@ float16 scale. Its `e5.c` documents the file: a header, the vocabulary, a table 
 characters, and the directory of tensors. The new folder prepends "query: " to each text by default.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import struct

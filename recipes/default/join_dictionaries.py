@@ -8,8 +8,6 @@ dictionaries are read too. Headwords with more than `--most` translations in a d
 many senses and are skipped. The license of each dictionary must contain `--says`.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

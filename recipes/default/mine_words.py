@@ -10,8 +10,6 @@ with similar spelling, which a subword teacher takes for similar meaning. `--wor
 so a second call resumes.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import re

@@ -6,8 +6,6 @@ Main scores x 100: Spearman's rho for STS, F1 for Tatoeba, average precision for
 the mean of five tasks, "across" of STS17 en-ar, en-tr and es-en, and Tatoeba of seven languages.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

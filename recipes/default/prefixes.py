@@ -8,8 +8,6 @@ which its row `spread` shows. Pearson's r x 100 on STS-B dev / STS17 en-en, and 
 frozen vectors of all dimensions.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -9,8 +9,6 @@ begin and end anywhere. Compressed evaluation files are not read.
     python recipes/default/teacher_text.py DATA DEBIAN DATA/collected
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import html

@@ -7,8 +7,6 @@ Each row is a recipe on a tenth of its pairs with batches of 128, learning rate 
 and the recipe's seed. Scores are Pearson's r x 100. A second call resumes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from fnmatch import fnmatch

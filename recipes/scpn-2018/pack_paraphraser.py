@@ -3,8 +3,6 @@
 python recipes/scpn-2018/pack_paraphraser.py runs/paraphraser src/paraphrastic_hf/assets/paraphraser
 """
 
-from __future__ import annotations
-
 from pack_parser import start_folder, write_weights
 from safetensors.numpy import load_file
 

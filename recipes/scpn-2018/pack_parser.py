@@ -6,8 +6,6 @@ Matrices are stored in int8 and tables in int4. The table of word pieces has onl
 training changed (`encoders/storage/expanded.py` reads the format).
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ sentences with a moved phrase (`move_phrases.py`). Pairs need a cosine of 0.75 b
 different templates, or the model learns to ignore the template.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ Drops pairs of equal sentences, of too short, too long or dissimilar ones (--min
 equal parses. Held-out pairs share no sentence with the others.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """Errors that this package raises on purpose, and helpers for their messages."""
 
-from __future__ import annotations
-
 import difflib
 import errno
 import inspect

@@ -1,7 +1,5 @@
 """Optional dependencies ("extras"), and the error that names a missing one."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

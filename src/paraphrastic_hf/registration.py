@@ -7,8 +7,6 @@ and sentence-transformers call that method (transformers 5.20 to 5.23). It works
 two packages is imported first. transformers has no entry points for models.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ load with `SentenceTransformer(directory, trust_remote_code=True)` if this packa
 Averages over words and sentencepieces load as the stock `StaticEmbedding` instead.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Ray Data, Daft, Spark and datatrove give the vectors of `encode`."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Classes for other frameworks give the vectors of `encode`, scaled to unit length."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

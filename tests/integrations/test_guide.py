@@ -1,7 +1,5 @@
 """The blocks of the guides to other libraries run with the real libraries."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`paraphrastic serve` answers the clients of OpenAI and Cohere with the vectors of `encode`."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,8 +1,6 @@
 """docs/tables.md lists every table and figure of the papers, recipes/encoders every encoder recipe,
 and all their commands are valid."""
 
-from __future__ import annotations
-
 import csv
 import fnmatch
 import re

@@ -1,7 +1,5 @@
 """Trees read from text, normalized, linearized and cut (thesis, 6.2.2.1)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Fixtures of this folder."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.evaluation.sts_files import write_sts

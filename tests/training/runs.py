@@ -1,7 +1,5 @@
 """Helpers that write recipes, train them and read the results."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

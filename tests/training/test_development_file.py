@@ -1,7 +1,5 @@
 """A development file replaces held-out text of every kind and selects the checkpoint."""
 
-from __future__ import annotations
-
 import pytest
 
 from paraphrastic_hf.errors import DataError

@@ -1,7 +1,5 @@
 """Invalid settings are refused with an error that names them, and write nothing."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -1,7 +1,5 @@
 """Hyperparameter search."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import cast

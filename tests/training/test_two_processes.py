@@ -1,7 +1,5 @@
 """Two processes train the same model as one."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

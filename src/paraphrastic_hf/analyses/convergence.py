@@ -1,7 +1,5 @@
 """Learning curves: development scores by amount of training data (thesis, 3.7.4, Figure 2)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Performance against the amount of training data (thesis, 3.3.2, Figure 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -5,8 +5,6 @@ phylogenetic vectors. EACL. Distances are cosine distances between feature vecto
 data files of the package `lang2vec`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path

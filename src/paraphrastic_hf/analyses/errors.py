@@ -1,7 +1,5 @@
 """Pairs on which one encoder is right and another wrong (Wieting and Gimpel, 2017, Table 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Expected costs of translations during minimum risk training (thesis, 7.5.2, Figure 12)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

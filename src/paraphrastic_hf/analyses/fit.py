@@ -1,7 +1,5 @@
 """How well encoders fit their training pairs (thesis, 3.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Gate norms of a GRAN by tag and by relation (Wieting and Gimpel, 2017, Tables 9 to 11)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

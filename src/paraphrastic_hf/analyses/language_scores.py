@@ -4,8 +4,6 @@ The score is either the Tatoeba accuracy of one multilingual model or, as in the
 STS score of a model trained on the language's pairs with English.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

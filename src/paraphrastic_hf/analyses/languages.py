@@ -1,7 +1,5 @@
 """Correlation of a model's scores with piece overlap and language distance (thesis, Table 46)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

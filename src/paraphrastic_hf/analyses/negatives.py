@@ -1,7 +1,5 @@
 """Negatives of the same sentences in mega-batches of several sizes (thesis, 4.5.5, Table 31)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Nearest neighbors of words, phrases and n-grams (thesis, 3.4, 3.8.2, Tables 8, 22 to 24)."""
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

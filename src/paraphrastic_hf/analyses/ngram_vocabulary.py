@@ -1,7 +1,5 @@
 """Scores by number and length of the n-grams in the vocabulary (thesis, 3.7.5, Table 19)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

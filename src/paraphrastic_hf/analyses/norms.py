@@ -1,7 +1,5 @@
 """Norms of word vectors by part of speech and by frequency (thesis, 3.4)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

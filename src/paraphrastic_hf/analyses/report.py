@@ -1,7 +1,5 @@
 """Result of an analysis: tables, notes and a plot, written as TSV, Markdown, JSON and PNG."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Training of variants of one recipe, to show the effect of a setting. Runs can be resumed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

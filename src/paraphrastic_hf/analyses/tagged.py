@@ -1,7 +1,5 @@
 """Sentences with parts of speech and dependency relations, and means by label."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

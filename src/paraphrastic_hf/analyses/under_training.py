@@ -4,8 +4,6 @@ The share of rare words in each dataset is correlated with the difference betwee
 and the 75th percentile of the task's systems.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Content of the variables of a generative model (thesis, 5.7.2, 5.7.3, Tables 52 and 53)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

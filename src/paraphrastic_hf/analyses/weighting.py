@@ -4,8 +4,6 @@ The thesis multiplies each token's initial vector by its weight, the sum of the 
 its trained vector. This gives two thirds of the improvement.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path

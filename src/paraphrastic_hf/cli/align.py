@@ -1,7 +1,5 @@
 """`paraphrastic align MODEL SRC.txt TGT.txt`."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

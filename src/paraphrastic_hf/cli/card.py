@@ -1,7 +1,5 @@
 """`paraphrastic card MODEL --evaluation DIR`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 

@@ -1,7 +1,5 @@
 """`paraphrastic compare -s first.txt second.txt -r ref.txt`."""
 
-from __future__ import annotations
-
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output

@@ -1,7 +1,5 @@
 """`paraphrastic completion bash | zsh | fish`: shell completion with shtab."""
 
-from __future__ import annotations
-
 import argparse
 import zlib
 from collections import Counter

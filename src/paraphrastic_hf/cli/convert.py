@@ -1,7 +1,5 @@
 """`paraphrastic convert SOURCE --output DIR`."""
 
-from __future__ import annotations
-
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import holds_output

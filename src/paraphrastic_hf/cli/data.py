@@ -1,7 +1,5 @@
 """`paraphrastic data list | info | build | export | stats | counts`."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import os

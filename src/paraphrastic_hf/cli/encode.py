@@ -1,7 +1,5 @@
 """`paraphrastic encode MODEL in.txt --output out.npy`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`paraphrastic export MODEL --to FORMAT --output DIR`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

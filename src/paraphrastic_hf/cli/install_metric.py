@@ -1,7 +1,5 @@
 """`paraphrastic install-metric`."""
 
-from __future__ import annotations
-
 import argparse
 
 from paraphrastic_hf.cli.shared.parser import Parser

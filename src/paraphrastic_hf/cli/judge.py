@@ -1,7 +1,5 @@
 """`paraphrastic judge -s mle.txt mrt.txt -r ref.txt`."""
 
-from __future__ import annotations
-
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, dump_json, open_output

@@ -1,7 +1,5 @@
 """`paraphrastic COMMAND`: finds a command's module and runs it. `--help` imports nothing else."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

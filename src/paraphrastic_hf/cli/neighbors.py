@@ -1,7 +1,5 @@
 """`paraphrastic neighbors MODEL corpus.txt --query ...`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """`paraphrastic pack MODEL --output DIR`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

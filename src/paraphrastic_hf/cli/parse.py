@@ -1,7 +1,5 @@
 """`paraphrastic parse [MODEL] FILE`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

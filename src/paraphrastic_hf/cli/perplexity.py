@@ -1,7 +1,5 @@
 """`paraphrastic perplexity MODEL FILE`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """`paraphrastic predict MODEL FILE`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 

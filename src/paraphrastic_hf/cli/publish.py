@@ -1,7 +1,5 @@
 """`paraphrastic publish KIND DIR REPO`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from dataclasses import fields

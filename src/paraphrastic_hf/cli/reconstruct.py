@@ -1,7 +1,5 @@
 """`paraphrastic reconstruct MODEL FILE --language LANGUAGE`."""
 
-from __future__ import annotations
-
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output

@@ -1,7 +1,5 @@
 """`paraphrastic score MODEL pairs.tsv`."""
 
-from __future__ import annotations
-
 import argparse
 import math
 

@@ -1,7 +1,5 @@
 """`paraphrastic serve MODEL`."""
 
-from __future__ import annotations
-
 import argparse
 import socket
 

@@ -1,7 +1,5 @@
 """`paraphrastic significance MODEL_A MODEL_B --suite NAME`, or `--pairs FILE`."""
 
-from __future__ import annotations
-
 import argparse
 
 from paraphrastic_hf.cli.evaluate import add_test_options, chosen_tests

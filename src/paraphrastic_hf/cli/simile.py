@@ -1,7 +1,5 @@
 """`paraphrastic simile -s hyp.txt -r ref.txt`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """`paraphrastic transfer MODEL --source FILE --style FILE --language LANGUAGE`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from itertools import chain, islice, zip_longest

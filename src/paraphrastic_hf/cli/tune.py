@@ -1,7 +1,5 @@
 """`paraphrastic tune RECIPE --grid KEY=A,B --output DIR [--key value]`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

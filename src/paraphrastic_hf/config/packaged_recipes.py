@@ -1,7 +1,5 @@
 """Finds packaged recipes: in `recipes/` of a checkout, or in the installed package."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import sys

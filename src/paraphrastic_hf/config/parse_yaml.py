@@ -1,7 +1,5 @@
 """Parses YAML with limits on nesting depth, number of values and size of integers."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

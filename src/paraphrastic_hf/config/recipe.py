@@ -4,8 +4,6 @@ The keys of a recipe are the fields of a nested dataclass. Each field defines th
 the command-line option (`--margin 0.5` or `--training.margin 0.5`) and the help text.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import importlib

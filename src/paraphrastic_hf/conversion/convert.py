@@ -3,8 +3,6 @@
 No code in the files is run.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kinds of Theano releases: the encoders of each kind, and the order of an encoder's arrays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from typing import Any

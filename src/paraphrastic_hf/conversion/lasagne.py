@@ -9,8 +9,6 @@ Lasagne multiplies x W, so matrices are transposed. In releases with two gates, 
 the second. In this package it is the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

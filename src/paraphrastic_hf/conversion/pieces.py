@@ -8,8 +8,6 @@ unknown characters, so that the segmentation stays the same. A piece without a r
 vector, which changes the length of a mean but not its direction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

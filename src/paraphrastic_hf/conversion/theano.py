@@ -5,8 +5,6 @@ must state the pooling of a recurrent network, and whether two directions or enc
 concatenated. Variants that this package does not implement are refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

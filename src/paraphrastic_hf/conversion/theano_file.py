@@ -9,8 +9,6 @@ function of this module, and other names are refused. Even numpy's classes are r
 with a crafted data type they read the bytes of a file as pointers (numpy 2.4 crashed on 8 bytes).
 """
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conversion of released vocabularies to this package's rows: 0 is padding, 1 unknown tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

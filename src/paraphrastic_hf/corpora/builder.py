@@ -1,7 +1,5 @@
 """Base class of the `datasets` builders, and the five row types."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

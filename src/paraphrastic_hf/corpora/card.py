@@ -1,7 +1,5 @@
 """Dataset cards, written from the records of corpora."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

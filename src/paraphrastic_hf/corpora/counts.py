@@ -1,7 +1,5 @@
 """Row counts of the corpora in a folder, and the published counts (table in `docs/data.md`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby

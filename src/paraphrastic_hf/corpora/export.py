@@ -1,7 +1,5 @@
 """Export of a corpus as parquet files with a card, readable by `datasets.load_dataset`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Search for a corpus's files in a user's folder or in the download cache."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ scores     lowest and highest valid score
 labels     class of each label in a table
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path

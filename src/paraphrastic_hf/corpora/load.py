@@ -1,7 +1,5 @@
 """Load a corpus by name: `load_dataset("sts", "sts14", data_dir=...)`."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Records of corpora from the YAML files in `records/`: origin, license, splits, rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

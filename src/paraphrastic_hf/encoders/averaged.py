@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import cast
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder

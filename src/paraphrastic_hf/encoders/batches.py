@@ -1,7 +1,5 @@
 """Embedding of texts with models that need torch, in batches of similar length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -8,8 +8,6 @@ text and y_1 ... y_m for the other. The cosine of the two means is a sum over pa
 Each pair's share is its term of this sum. A token's share is the sum over the token's pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ read a token table and a `tokenizer.json`, so they need an averaging model whose
 ONNX can also express a packed window encoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

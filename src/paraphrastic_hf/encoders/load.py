@@ -1,7 +1,5 @@
 """`load_encoder`: load any sentence encoder by name, from this package or sentence-transformers."""
 
-from __future__ import annotations
-
 import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Averages of token vectors in numpy: slow, but without torch and the C extension."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from paraphrastic_hf.encoders.static.table import Table

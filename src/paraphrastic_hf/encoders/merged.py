@@ -4,8 +4,6 @@ Averaging reduces the noise of training. Before averaging, each table is rotated
 (orthogonal Procrustes), which changes no cosine. See `recipes/default/trials.md`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ A token vector of a window encoder includes the output of the hidden layer, the 
 of a text.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Options of `encode` and their order of application follow sentence-transformers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

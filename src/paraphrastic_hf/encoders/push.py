@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 
 from paraphrastic_hf.errors import ModelError, counted

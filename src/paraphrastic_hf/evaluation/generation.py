@@ -1,7 +1,5 @@
 """Comparison of the translations of several systems (thesis, 7.4 and 7.5)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

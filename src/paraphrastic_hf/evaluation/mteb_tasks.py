@@ -7,8 +7,6 @@ Install mteb with `pip install 'paraphrastic-hf[mteb]'`. The tasks follow mteb's
 can differ from `paraphrastic evaluate` on the same files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

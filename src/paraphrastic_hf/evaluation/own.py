@@ -5,8 +5,6 @@
 * No values: retrieval of a pair's second text among all second texts.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """One page with the results of several models. Each suite has a table, or several if it has many
 figures: models first, then published systems."""
 
-from __future__ import annotations
-
 import base64
 import html
 import math

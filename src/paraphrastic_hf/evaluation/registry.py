@@ -1,7 +1,5 @@
 """All evaluation suites by name. Add new suites here."""
 
-from __future__ import annotations
-
 from paraphrastic_hf.evaluation.suite import Suite
 from paraphrastic_hf.evaluation.suites.bins import STS_BINS
 from paraphrastic_hf.evaluation.suites.development import DEVELOPMENT

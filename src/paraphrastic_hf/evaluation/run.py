@@ -1,7 +1,5 @@
 """Run suites on an encoder, task by task, and optionally cache finished tasks."""
 
-from __future__ import annotations
-
 import math
 import platform
 import re

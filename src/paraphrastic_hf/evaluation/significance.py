@@ -5,8 +5,6 @@ test. Correlations with human scores are also compared by Steiger's test for dep
 as in the thesis (3.5.3, Table 9).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each suite has its own file in `suites/` and a line in `evaluation/registry.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Quality of syntactically controlled paraphrases (thesis, 6.4.2, Table 60)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Loader of translators: encoder-decoders (thesis, 7.3) and generative models (5.4)."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

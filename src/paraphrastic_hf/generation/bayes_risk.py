@@ -5,8 +5,6 @@ candidates. Metrics that compare vectors can instead use the mean of all candida
 (`aggregate`), which takes n.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast

@@ -4,8 +4,6 @@ A latent variable has collapsed if its posterior equals the prior for every sent
 divergence, mutual information and number of active units are 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

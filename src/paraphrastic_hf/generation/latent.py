@@ -3,8 +3,6 @@
 Texts without known tokens give empty texts.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Log-likelihood and perplexity of sentences under a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Loads and checks encoder-decoders."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Paraphrases, and the filter that rejects bad ones (thesis, 6.3.3)."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Generation of one batch with an encoder-decoder, and likelihoods of generated text."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

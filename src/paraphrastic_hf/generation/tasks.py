@@ -1,7 +1,5 @@
 """Tasks of generative models, such as `translate_fr` and `reconstruct_en`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Templates of the training data (`templates.tsv`; thesis, 6.3.3), and checks of templates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A card states only facts from the model's folder, the given evaluations and the kind of model.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

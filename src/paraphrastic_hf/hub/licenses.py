@@ -5,8 +5,6 @@ from. Their licenses come from the user, the corpus registry or a `SOURCES.tsv`.
 needs sources with a stated license that allows commercial use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, takewhile

@@ -1,7 +1,5 @@
 """Gathers the files of a model for the Hub."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Publishing of models, datasets, metrics and Spaces as repositories of the Hub."""
 
-from __future__ import annotations
-
 import ast
 import tempfile
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@
 the Hub's leaderboards, so it has only scores on exactly the rows of a known benchmark.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath

@@ -1,7 +1,5 @@
 """`SOURCES.tsv` in data folders: licenses of files. Release classes of licenses."""
 
-from __future__ import annotations
-
 import lzma
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """datatrove."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from datatrove.data import DocumentsPipeline

@@ -1,7 +1,5 @@
 """LanceDB. Importing this module registers `paraphrastic`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lancedb.embeddings import TextEmbeddingFunction, register

@@ -1,7 +1,5 @@
 """LangChain."""
 
-from __future__ import annotations
-
 from langchain_core.embeddings import Embeddings
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder

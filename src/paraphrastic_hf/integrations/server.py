@@ -4,8 +4,6 @@ POST `/v1/embeddings` is OpenAI's, and POST `/v1/rerank` and `/v2/rerank` are Co
 are `/v1/models`, `/v1/models/NAME`, `/health` and `/metrics`. Errors are JSON in OpenAI's form.
 """
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Spark 4.1 and later."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads the input of all commands: lines of files, packed or not, or of standard input (`-`)."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Atomic writing of files and folders, and the file names of model directories."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

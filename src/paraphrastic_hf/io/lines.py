@@ -5,8 +5,6 @@ ends a line. `text_lines` raises an error for a bad line, `io/pairs.py` skips it
 keeps it.
 """
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

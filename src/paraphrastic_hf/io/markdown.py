@@ -1,7 +1,5 @@
 """Markdown tables and escaping, as GitHub and the Hub render them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

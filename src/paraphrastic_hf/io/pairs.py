@@ -4,8 +4,6 @@
 and counted. An error is raised only if too large a share of the rows is bad.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

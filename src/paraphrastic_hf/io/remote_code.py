@@ -5,8 +5,6 @@ this package that a class needs is written as `paraphrastic_<folder>_<module>.py
 imports.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import shutil

@@ -1,7 +1,5 @@
 """Uploads to the Hub, after a search for secrets and absolute paths of this machine."""
 
-from __future__ import annotations
-
 import mmap
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Every text of a file or folder, whatever its layout: the cells of tables, lines, JSON strings."""
 
-from __future__ import annotations
-
 import csv
 import json
 import logging

@@ -3,8 +3,6 @@
 Attention weights have no dropout: torch's fused CPU kernel does not support it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any

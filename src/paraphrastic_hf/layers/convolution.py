@@ -1,7 +1,5 @@
 """Convolution filters over tokens with max pooling (Kim, 2014; thesis, 3.6.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -4,8 +4,6 @@ et al., 2014; thesis, 5.1.1).
 On a CPU, this dropout is several times faster than torch's, which takes most of a training step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

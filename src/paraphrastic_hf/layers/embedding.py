@@ -5,8 +5,6 @@ gradients are as large as the table or have one row per token. Quantized tables 
 too.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

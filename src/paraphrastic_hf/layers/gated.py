@@ -1,7 +1,5 @@
 """Gated recurrent averaging networks, GRAN to GRAN-5 (Wieting and Gimpel, 2017, section 3.1)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ Each sum of two terms is scaled by sqrt(1/2), which preserves the variance of in
 Unlike in Gehring et al., weights are not normalized.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

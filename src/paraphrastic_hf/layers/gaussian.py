@@ -3,8 +3,6 @@
 A posterior is a mean and the logarithm of a variance, both (batch, latent). The prior is N(0, I).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

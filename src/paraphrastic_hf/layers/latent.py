@@ -16,8 +16,6 @@ A decoder's `forward` returns the states from which the next tokens are predicte
 dim), from the previous tokens, (batch, seq), padded on the right.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

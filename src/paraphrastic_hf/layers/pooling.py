@@ -4,8 +4,6 @@
 text without tokens gets the zero vector.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """Transformer blocks and positions (Vaswani et al., 2017; thesis, 5.4)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ The papers of this package use the margin loss with the hardest negative. `recip
 the two losses.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ papers). In the one-sided loss only the first sentence has a negative (thesis, 4
 The released code and our results use the two-sided loss.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

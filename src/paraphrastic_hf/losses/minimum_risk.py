@@ -7,8 +7,6 @@ of the reference (thesis, 7.3; Shen et al., 2016; Edunov et al., 2018).
 Candidates come from `training/minimum_risk/candidates.py`, costs from `metrics/costs.py`.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -3,8 +3,6 @@
 `pool.py` defines which sentences may be chosen.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -11,8 +11,6 @@ Some sentences are never candidates: the anchor, its partner, the groups of thes
 the groups in `never` (the constraints of 3.5.1).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -5,8 +5,6 @@ cosine instead of squared error). Relatedness scores become distributions over i
 compared by KL divergence (Tai et al., 2015; thesis, 3.2.4).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

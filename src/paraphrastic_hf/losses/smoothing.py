@@ -5,8 +5,6 @@
 With a sampled vocabulary (`losses/vocabulary.py`), each column may stand for several tokens.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

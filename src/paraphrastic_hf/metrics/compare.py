@@ -2,8 +2,6 @@
 (thesis, 7.5.1 and 7.7).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Files of a comparison of two systems: Markdown, plots, a table and JSON (thesis, 7.5.1, 7.7)."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Corpus BLEU is computed from counts of n-grams and tokens summed over all segmen
 of segment scores, so resampling works on the counts of each segment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A cost function takes a list of candidates for each reference, so that each refe
 only once.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol

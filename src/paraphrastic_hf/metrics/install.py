@@ -2,8 +2,6 @@
 Space.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

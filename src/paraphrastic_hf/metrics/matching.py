@@ -1,7 +1,5 @@
 """Metrics of other libraries that compare words or characters (thesis, Table 66)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ Call `register()`, then choose the metric `simile` or `sim`. Install `mbrs` sepa
 own metrics need transformers 4.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The packaged model `multilingual` embeds both sides. It is better at some langua
 so SIM is scaled by the language (`LANGUAGES`, measured by benchmarks/quality.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

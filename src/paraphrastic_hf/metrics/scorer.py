@@ -1,7 +1,5 @@
 """SimiLE of texts: scores hypotheses against references (thesis, 7.2.1)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

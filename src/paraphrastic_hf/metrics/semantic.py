@@ -4,8 +4,6 @@ Functions take numpy arrays, or torch tensors of any device. `metrics/scorer.py`
 texts.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import cached_property
 from typing import Any, Protocol

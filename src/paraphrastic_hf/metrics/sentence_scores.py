@@ -4,8 +4,6 @@ Each text is split into n-grams once. Repetitions of an n-gram are numbered, so 
 clipped matches is the size of a set intersection.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass

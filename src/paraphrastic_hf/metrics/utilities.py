@@ -2,8 +2,6 @@
 (thesis, 7.2.1; `generation/bayes_risk.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ is lowered by `SHIFT` times the distance of the two windows, in units of the tex
 Width, `SHIFT` and `LEAST` were tuned on newstest2015 (recipes/beyond-bleu-2019).
 """
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial

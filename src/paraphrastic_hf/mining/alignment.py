@@ -6,8 +6,6 @@ times the number of sentences on each side, divided by the same distance to rand
 documents are aligned coarsely first, so that time and memory grow in proportion to their length.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ An inverted file (IVF) assigns vectors to k-means cells and searches only the ce
 query, so it is fast but misses some neighbors.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mining of line pairs from text files. Interrupted runs resume from a work folder."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ The rows of a tile give neighbors of X in Y, its columns neighbors of Y in X. At
 of the neighbors are computed again, pair by pair, so that they do not depend on the tiling.
 """
 
-from __future__ import annotations
-
 import time
 import zipfile
 from collections import deque

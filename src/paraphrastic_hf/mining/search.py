@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Combines neighbors that were searched separately for each pair of shards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

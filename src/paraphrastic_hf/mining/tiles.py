@@ -4,8 +4,6 @@ Reading memory in order is fastest. The search therefore compares maxima first o
 columns, then of groups of 16 scores. It reads single scores only in the best groups.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models, one file per family."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from paraphrastic_hf.extras import require

@@ -4,8 +4,6 @@ An encoder maps padded ids and a mask to one vector per text. A batch may also b
 all texts concatenated, and the length of each text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A new family needs a file in `models/encoders/` with the name of its kind, and a
 outside this package use `register_encoder`.
 """
 
-from __future__ import annotations
-
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingModel
 from paraphrastic_hf.models.encoders.char_cnn import CharCnnModel

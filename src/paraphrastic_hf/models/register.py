@@ -1,7 +1,5 @@
 """Registration of encoders defined outside this package."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from transformers import AutoConfig, AutoModel

@@ -4,8 +4,6 @@ They read texts as concatenated tokens without padding. A family overrides `pool
 or `states_of`.
 """
 
-from __future__ import annotations
-
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn

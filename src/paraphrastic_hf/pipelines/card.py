@@ -1,7 +1,5 @@
 """Card of a corpus, written from the results of `corpus make`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

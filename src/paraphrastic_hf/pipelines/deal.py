@@ -5,8 +5,6 @@ removes duplicates of that side. Duplicates therefore go to one task, so that a 
 finds them. Rows keep the order of the sources.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Encode many text files with the executors of `corpus make`, one task per file."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ card `README.md`, the results `corpus.json`, `recipe.yaml` and `logs/`. `work/` 
 end.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

@@ -4,8 +4,6 @@ One task searches one pair of files. Margins are computed from the joined neighb
 the pairs are the same as in one search over all files.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

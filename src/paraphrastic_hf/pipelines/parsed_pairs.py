@@ -3,8 +3,6 @@
 SCPN learns to write sentence2 from sentence1 and tree2, and sentence1 from sentence2 and tree1.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Read a finished corpus: a `corpus make` folder, parquet, a saved dataset, TSV, CSV or JSON."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -3,8 +3,6 @@
 Defaults follow ParaNMT (thesis, 4.3): beam size 12 and only the best translation.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

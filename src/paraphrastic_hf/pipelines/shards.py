@@ -1,7 +1,5 @@
 """Parquet files of one task: kept rows, and rejected rows with the reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path

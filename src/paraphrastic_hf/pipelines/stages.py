@@ -8,8 +8,6 @@ A step that compares rows of all tasks divides the stages into phases. The first
 task has ended the first phase.
 """
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections.abc import Callable, Iterator, Sequence

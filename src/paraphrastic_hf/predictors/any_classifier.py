@@ -1,7 +1,5 @@
 """Loader of classifiers of this package or transformers, for adversarial examples (thesis, 6.5)."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Callable, Sequence

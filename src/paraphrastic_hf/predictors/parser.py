@@ -6,8 +6,6 @@ s is the score of a span's best label. b is the score of the best binary tree ov
 without a label scores 0 and is removed from the binary tree afterwards.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from typing import Self, Unpack

@@ -1,7 +1,5 @@
 """`SentencePredictor`: predicts scores or labels with a supervised model and its tokenizer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

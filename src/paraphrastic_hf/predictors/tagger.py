@@ -1,7 +1,5 @@
 """`Tagger`: a tagging model with its tokenizer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A node becomes two tokens: the opening bracket with the label, and the closing b
 released code the opening bracket and the label are separate tokens.
 """
 
-from __future__ import annotations
-
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.syntax.parse_tree import (
     LABELS,

@@ -3,8 +3,6 @@
 A unary chain becomes one span. Its label joins the labels of the phrases with `+`, top first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

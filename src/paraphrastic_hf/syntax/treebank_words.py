@@ -4,8 +4,6 @@ Text that is already split stays unchanged. Hyphens within words are not split, 
 brackets are kept as written.
 """
 
-from __future__ import annotations
-
 import re
 
 # Patterns and replacements, applied in order.

@@ -1,7 +1,5 @@
 """Language identification with py3langid."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

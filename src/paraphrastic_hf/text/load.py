@@ -4,8 +4,6 @@ Other libraries save only `tokenizer.json`. From the vocabulary in such a file, 
 candidate tokenizers of this package. It returns the first candidate that would write an equal file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import product

@@ -5,8 +5,6 @@ a tokenizer are shifted by the vocabulary sizes of the tokenizers before it, so 
 id. The padding id is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

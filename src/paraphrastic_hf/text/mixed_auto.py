@@ -4,8 +4,6 @@ Token names start with the index of the tokenizer: `0:the` may be a word and `1:
 `MixedTokenizer` (`mixed.py`) returns the same ids faster.
 """
 
-from __future__ import annotations
-
 import shutil
 from functools import cached_property
 from pathlib import Path

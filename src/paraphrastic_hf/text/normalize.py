@@ -5,8 +5,6 @@ run of white space, control and format characters becomes one space. The rules a
 `tokenizers`, so they are saved in `tokenizer.json`.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -1,7 +1,5 @@
 """Base class of tokenizers that `AutoTokenizer` loads with code of this package."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from transformers import PreTrainedTokenizer

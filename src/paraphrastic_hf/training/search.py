@@ -4,8 +4,6 @@ The output folder contains `recipe.yaml` (base recipe), `trials.jsonl`, `trials.
 (all trials), `best.yaml` and `best/` (best recipe and model).
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

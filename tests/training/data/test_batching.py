@@ -1,7 +1,5 @@
 """Steps of about equally many tokens, in batches of similar lengths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

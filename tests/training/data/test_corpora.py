@@ -1,7 +1,5 @@
 """Corpora and files as sources of a recipe."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import datasets

@@ -1,7 +1,5 @@
 """Sampling of sources and of bitexts in an epoch."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Text in another language than declared gives a warning."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import re

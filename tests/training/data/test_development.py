@@ -1,7 +1,5 @@
 """Development scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

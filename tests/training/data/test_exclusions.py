@@ -1,7 +1,5 @@
 """Sentences that may not be negatives."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bitext pairs held out of training for model selection."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mega-batches and their mini-batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

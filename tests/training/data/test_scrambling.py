@@ -1,7 +1,5 @@
 """Scrambling before or after negatives are chosen (Wieting and Gimpel, 2017, section 4.2)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Centering: subtracting the mean sentence vector of a generative model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The contrastive objective on several processes."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Distillation: which vectors a student learns, and that it learns them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer

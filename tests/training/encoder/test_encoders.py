@@ -1,7 +1,5 @@
 """Every encoder from its recipe keys: it learns, resumes, loads everywhere, is refused early."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Changes to a trained table before it is saved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A generative model of three languages, trained on pairs with English."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 

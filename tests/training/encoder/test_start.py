@@ -1,7 +1,5 @@
 """Training from a trained encoder: `start` of a contrastive recipe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checkpoints restore training bit for bit, and damage costs at most one checkpoint."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import os

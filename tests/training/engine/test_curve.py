@@ -1,7 +1,5 @@
 """The plot of a run's training curves."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Diverging training stops and keeps intact checkpoints."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An interrupted run resumes and ends like an uninterrupted one."""
 
-from __future__ import annotations
-
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A run that is killed before any file operation resumes with equal weights, logs and plot."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A recipe with more epochs or steps resumes a run from its last checkpoint."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """Learning rates, and row-sparse steps that equal dense steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Paths in recipes are looked up under the data root and the working folder."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

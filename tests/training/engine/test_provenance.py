@@ -1,7 +1,5 @@
 """A run does not resume with other text or models."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

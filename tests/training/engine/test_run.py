@@ -1,7 +1,5 @@
 """Runs keep their output folder consistent."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Any

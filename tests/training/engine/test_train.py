@@ -1,7 +1,5 @@
 """Contrastive runs from data to model."""
 
-from __future__ import annotations
-
 import datasets
 import pytest
 import torch

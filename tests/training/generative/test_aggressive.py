@@ -1,7 +1,5 @@
 """Turns of encoders and decoders in aggressive training."""
 
-from __future__ import annotations
-
 from paraphrastic_hf.training.generative.aggressive import MOST, WINDOW, Aggression
 
 

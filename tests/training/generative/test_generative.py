@@ -1,7 +1,5 @@
 """A generative model of translations: training, loading, generation and diagnostics."""
 
-from __future__ import annotations
-
 import logging
 import math
 from functools import partial

@@ -1,7 +1,5 @@
 """A tiny Marian, trained and saved by plain transformers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """A language model over sentences: training, loading, generation and scoring."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

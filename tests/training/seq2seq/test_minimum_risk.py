@@ -1,7 +1,5 @@
 """Minimum risk training of a Marian trained by plain transformers."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """Training of SCPN, parse generators, paraphrasers and stock models on parsed pairs."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

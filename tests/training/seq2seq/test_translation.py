@@ -1,7 +1,5 @@
 """Translation models: training, annealing, averaging and loading."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

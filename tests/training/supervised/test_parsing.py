@@ -1,7 +1,5 @@
 """A parsing run on a synthetic treebank in the format of GUM."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Supervised runs on synthetic corpora in the official formats."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

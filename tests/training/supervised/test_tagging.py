@@ -1,7 +1,5 @@
 """Tagging runs on a synthetic treebank in the official format."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from types import SimpleNamespace

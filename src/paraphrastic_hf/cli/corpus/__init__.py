@@ -1,7 +1,5 @@
 """`paraphrastic corpus ACTION`: make, describe and split corpora of paraphrases."""
 
-from __future__ import annotations
-
 from paraphrastic_hf.cli.shared.parser import Parser
 
 ACTIONS = {

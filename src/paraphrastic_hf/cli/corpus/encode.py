@@ -1,7 +1,5 @@
 """`paraphrastic corpus encode MODEL FILE... --output DIR`."""
 
-from __future__ import annotations
-
 import argparse
 
 from paraphrastic_hf.cli.shared.corpora import MAKE_KEYS, make_arguments

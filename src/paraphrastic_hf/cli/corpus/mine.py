@@ -1,7 +1,5 @@
 """`paraphrastic corpus mine SOURCE TARGET --output DIR`."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from pathlib import Path

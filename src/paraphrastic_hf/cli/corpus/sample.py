@@ -1,7 +1,5 @@
 """`paraphrastic corpus sample CORPUS --output DIR`, and `--answers FILE ...`."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

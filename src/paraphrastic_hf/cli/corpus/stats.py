@@ -1,7 +1,5 @@
 """`paraphrastic corpus stats CORPUS ...`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """`paraphrastic corpus tenths CORPUS --score COLUMN --output DIR`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`--keys [GROUP]`: the keys of a recipe, their values and their meaning, as tables."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Input and output of the commands: checks of files, tables of pairs, atomic output files."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import functools

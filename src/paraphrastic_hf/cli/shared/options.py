@@ -1,7 +1,5 @@
 """Options that several commands share: the encoder, its size, the data folder."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

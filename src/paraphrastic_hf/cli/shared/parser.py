@@ -1,7 +1,5 @@
 """argparse's parser, with suggestions for misspelled commands, options and choices."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from collections.abc import Sequence

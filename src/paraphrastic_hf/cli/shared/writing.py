@@ -1,7 +1,5 @@
 """Options and output of the commands that generate text."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 A configuration is a pair of languages, which are also the names of the columns.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import datasets

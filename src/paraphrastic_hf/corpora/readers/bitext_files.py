@@ -3,8 +3,6 @@
 They yield `(place, texts)` for a good row and `(place, reason)` for a bad row (`io/pairs.py`).
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ STS-B dev shares 1,131 of its 1,500 pairs with STS 2012-2016. `reported_pairs.js
 to leave out. `python -m tests.corpora.test_clean_development` writes it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

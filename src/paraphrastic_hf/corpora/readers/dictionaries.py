@@ -17,8 +17,6 @@ on the lines below its translations:
     bergskedja i Europa
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 import string

@@ -6,8 +6,6 @@ to 1 and an error rate in the bottom fifth. The names follow Table 47 and the re
 text of 5.6.3 swaps them). Table 49 counts repeated pairs with equal scores once.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache

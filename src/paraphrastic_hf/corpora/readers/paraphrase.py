@@ -1,7 +1,5 @@
 """Builders of English paraphrase corpora: ParaNMT, PPDB, SimpWiki."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields

@@ -3,8 +3,6 @@
 `MachineText` makes training text for the 2017 paper's reference classifier (5.6.1).
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import re

@@ -1,7 +1,5 @@
 """Builders of retrieval sets and translation scores: Tatoeba, BUCC, WMT direct assessment."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

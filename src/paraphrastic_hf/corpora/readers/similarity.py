@@ -1,7 +1,5 @@
 """Builders of STS 2012-2017. Other scored pairs are in `tables.py`."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Iterator

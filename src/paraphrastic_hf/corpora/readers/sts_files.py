@@ -4,8 +4,6 @@
 score (an empty line in a gold file) are skipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product

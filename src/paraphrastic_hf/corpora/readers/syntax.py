@@ -1,7 +1,5 @@
 """Builders of tagged and parsed text: the Penn Treebank sample, GUM, UD English EWT."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

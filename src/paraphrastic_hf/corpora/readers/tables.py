@@ -1,7 +1,5 @@
 """Builders of corpora in tables, or in one file per class, as their records describe them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tagged sentences, and their split into training, development and test parts (thesis, 3.7.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby

@@ -1,7 +1,5 @@
 """Builders of SST, TREC and XNLI. Other transfer tasks (thesis, 2.1.2) are in `tables.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import datasets

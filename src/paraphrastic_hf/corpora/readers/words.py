@@ -5,8 +5,6 @@ number of words and the dimension. Words may contain spaces (GloVe 840B, charact
 everything before the last `dimension` values is the word.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """`Window`: the arrays of a packed window encoder, and its computation in numpy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

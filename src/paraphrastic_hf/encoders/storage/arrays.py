@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Code from a model's repository does not run unless the caller allows it. Sizes i
 checked against the weights file before memory is allocated.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -3,8 +3,6 @@
 Used for 8-bit teachers (`int8.py`) and for the engine `ctranslate2` of the corpus pipelines.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

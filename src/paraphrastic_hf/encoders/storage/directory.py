@@ -12,8 +12,6 @@ The files of a model directory are:
 * The files in `Layout.files`, which depend on the kind of model.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -9,8 +9,6 @@ and the tokenizer are those of the packaged model beside it that training starte
 config.json).
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

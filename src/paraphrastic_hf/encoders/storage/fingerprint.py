@@ -6,8 +6,6 @@ packed. `files_hash` identifies a model of any library without loading it, but d
 format.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

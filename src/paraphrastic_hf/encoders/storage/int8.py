@@ -3,8 +3,6 @@
 On a CPU this is two to three times as fast as torch, with small rounding errors.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@
   If the dimension is odd, the upper bits of the last byte are 0.
 """
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

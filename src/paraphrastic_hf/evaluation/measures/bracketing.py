@@ -5,8 +5,6 @@ Punctuation (by the gold tags) and phrases of only punctuation are removed first
 unary chain counts, even if labels repeat. `PRT` equals `ADVP`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

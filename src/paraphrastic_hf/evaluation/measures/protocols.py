@@ -4,8 +4,6 @@ The classifiers are logistic regressions with SentEval's values of C and ten fol
 (examples, dim), and `labels` the classes from 0, (examples,).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Correlations of cosines with human scores, by dataset and by group (thesis, 2.1.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Accuracy of a tagger on all words and on words unseen in training (thesis, 3.7.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Word F1 and repetition of translations (thesis, 7.5.4, Table 70, and 7.4.3)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar

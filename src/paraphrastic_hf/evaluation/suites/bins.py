@@ -1,7 +1,5 @@
 """STS pairs grouped by length, unknown words and captions (thesis, 3.3, 3.8.1, 4.9.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -5,8 +5,6 @@ without pairs of test sets. With `development: clean` in a recipe, training keep
 with the highest score, and tuning keeps the settings with the highest score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

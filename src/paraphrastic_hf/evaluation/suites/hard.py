@@ -1,7 +1,5 @@
 """Hard STS and the splits of Table 49 (thesis, 5.6.3 and 5.6.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

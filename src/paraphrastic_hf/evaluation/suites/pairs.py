@@ -1,7 +1,5 @@
 """Tasks that correlate the cosine of two texts with a human score."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Similarity of phrases: bigrams, Annotated-PPDB and Pavlick's sample (thesis, 3.2 and 3.5.6)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ attribute `encoders` maps their names to objects with `encode`. The scores of ea
 group of the results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nearest sentences in Tatoeba, and bitext mining in BUCC (thesis, 5.2.4, 5.13.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Suites of one corpus: SICK and Twitter (thesis, 3.2), and STS 2017 (5.2.3, 5.6.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from paraphrastic_hf.corpora.readers.sts_files import STS17_TRACKS, read_sts17

@@ -5,8 +5,6 @@ cleared and filled with sentences that are not timed. Caches of other encoders c
 which favors these encoders.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import platform

@@ -1,7 +1,5 @@
 """STS 2012-2017 and the STS Benchmark: datasets, averages and the thesis's figures (2.1.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -5,8 +5,6 @@ predicted as a distribution over the scores 1 to 5, whose mean is the predicted 
 and Manning, 2015, ACL).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ averaged over language pairs. On STS 2012-2016 it is Pearson's r with human scor
 sentence of a pair is the reference, as in the thesis. `symmetric` is the mean of both directions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path

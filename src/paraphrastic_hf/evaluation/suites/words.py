@@ -1,7 +1,5 @@
 """Similarity of words (thesis, 3.5.2 to 3.5.6 and 3.7.2.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

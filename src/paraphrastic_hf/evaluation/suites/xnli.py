@@ -5,8 +5,6 @@ English set and tested on the last tenth in every language. All vectors are divi
 square norm of the English vectors, so that the penalty is comparable between models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

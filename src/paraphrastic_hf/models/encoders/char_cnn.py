@@ -5,8 +5,6 @@
 f and h are activations. With a word tokenizer this is the CNN of Kim (2014).
 """
 
-from __future__ import annotations
-
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 

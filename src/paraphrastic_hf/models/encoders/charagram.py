@@ -6,8 +6,6 @@ h is an activation. CHARAGRAM is trained on words, CHARAGRAM-PHRASE on phrases. 
 (`text/char_ngram.py`) defines the vocabulary V, the n-gram orders, and whether n-grams span spaces.
 """
 
-from __future__ import annotations
-
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn

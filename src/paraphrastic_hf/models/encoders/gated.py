@@ -6,8 +6,6 @@
 `layers/gated.py` has the equations of a_t.
 """
 
-from __future__ import annotations
-
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 

@@ -4,8 +4,6 @@ projection:  g(x) = W_p (1/n sum_i W[x_i]) + b
 DAN:         with an activation f after each layer (Iyyer et al., 2015)
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from huggingface_hub.dataclasses import strict

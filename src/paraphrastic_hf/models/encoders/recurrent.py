@@ -8,8 +8,6 @@
 BLSTM-SP (sentencepieces) and charLSTM (characters).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -6,8 +6,6 @@ In the thesis W is frozen (`training.freeze: tables`). The learned weights alone
 gain of PARAGRAM-PHRASE.
 """
 
-from __future__ import annotations
-
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 

@@ -15,8 +15,6 @@ the sentences that they write and in their latent variables:
 | BGT | en, fr | en, fr | yes | yes |
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import field
 

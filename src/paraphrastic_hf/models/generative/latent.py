@@ -10,8 +10,6 @@ The sentence embedding is the posterior mean of one variable, by default `semant
 minimizes the sum of `pair_terms` (thesis, 5.6.2).
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

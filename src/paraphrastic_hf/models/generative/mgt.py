@@ -12,8 +12,6 @@ differ in the sentences that they write and in their latent variables:
 | MGT | all | yes | yes |
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import field
 from typing import Any

@@ -1,7 +1,5 @@
 """Base of the encoder-decoders of this package (thesis, 4.6, 6.3 and 7.3)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

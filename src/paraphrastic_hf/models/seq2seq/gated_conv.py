@@ -5,8 +5,6 @@ generation, transformers' sliding-window cache keeps the states that a decoder l
 covers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 No paper uses it. Wieting, Mallinson and Gimpel (2017, section 4) use an n-gram model.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import torch

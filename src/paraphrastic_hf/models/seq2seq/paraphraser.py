@@ -6,8 +6,6 @@ encoder's output, which no paper specifies. In generation, a sliding window of t
 keeps the states and cells of the last step.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,8 +6,6 @@ the full parse. Output probabilities are g p_copy + (1 - g) p_vocab. The release
 probabilities instead, which do not form a distribution.
 """
 
-from __future__ import annotations
-
 from huggingface_hub.dataclasses import strict
 
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel

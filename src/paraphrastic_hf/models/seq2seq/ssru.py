@@ -6,8 +6,6 @@ decoder replaces self-attention by a simple recurrent unit (SSRU), so a step of 
 same time at every position.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Saved models have transformers' class and parameter names, so they load without this package.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar

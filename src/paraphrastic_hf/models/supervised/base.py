@@ -8,8 +8,6 @@ h_L and h_R are the vectors of the two texts of a pair. For a single text, its v
 h_+].
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

@@ -5,8 +5,6 @@
 The static CNN of thesis 3.5.5 has `char_cnn` filters of width 1 and no sigmoid units.
 """
 
-from __future__ import annotations
-
 from huggingface_hub.dataclasses import strict
 from torch import Tensor
 from torch.nn import functional as F

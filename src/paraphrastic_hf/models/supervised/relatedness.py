@@ -3,8 +3,6 @@
 p = softmax(U sigmoid(W [h_L * h_R; |h_L - h_R|] + b) + c),   y = r . p,   r = [1, 2, ..., K]
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -7,8 +7,6 @@
 g is an encoder of this package: CHARAGRAM, charCNN or charLSTM.
 """
 
-from __future__ import annotations
-
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -3,8 +3,6 @@
 An encoder computes the vector of each distinct word of a batch. LSTMs read the words' vectors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 

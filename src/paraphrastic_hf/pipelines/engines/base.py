@@ -1,7 +1,5 @@
 """Interface of translation engines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

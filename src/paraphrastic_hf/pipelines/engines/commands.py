@@ -4,8 +4,6 @@ Apertium is a rule-based system (`apt install apertium-X-Y`). Its license is the
 as a separate program.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

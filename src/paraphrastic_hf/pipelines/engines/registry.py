@@ -1,7 +1,5 @@
 """Translation engines by the names used in recipes, and the engine for torch models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path

@@ -3,8 +3,6 @@
 All executors record finished tasks in `logs/completions` and do not run them again.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """datatrove's Slurm executor, without submitting tasks twice."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

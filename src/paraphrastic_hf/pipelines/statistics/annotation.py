@@ -1,7 +1,5 @@
 """Samples of a corpus for people to rate, and ratings by score bin (thesis, 4.3.2, Table 27)."""
 
-from __future__ import annotations
-
 import html
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Rows of a corpus by score bin, for people or models to rate (thesis, 4.3.2 and Table 27)."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Lexicon of paraphrases from sentence pairs, by cross-sentence PMI (thesis, 4.9.1, Table 38)."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass

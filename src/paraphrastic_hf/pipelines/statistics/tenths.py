@@ -1,7 +1,5 @@
 """Cut a corpus into tenths by a score, to train on each tenth (thesis, 4.5.4, Table 29)."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence

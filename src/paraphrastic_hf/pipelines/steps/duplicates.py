@@ -5,8 +5,6 @@ make` finds all exact duplicates, because rows that are equal in the `dealing_si
 task. Near duplicates are found only within a task.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Steps that score one side with a language model, a classifier or a language identifier."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

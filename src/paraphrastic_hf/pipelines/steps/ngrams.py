@@ -4,8 +4,6 @@ Words are hashed to 64 bits and n-grams to 47 bits. Two different n-grams collid
 10^11 rows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Steps that compare the words of both sides (thesis, 4.5.4; 2017 paper, 5.7)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

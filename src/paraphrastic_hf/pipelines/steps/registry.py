@@ -1,7 +1,5 @@
 """Names of the steps in recipes, and functions that build steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Steps that compare both sides without a model: lengths, terminal punctuation, numbers, copies."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Training job of a sentence encoder on sentence pairs (thesis, 3.1.3, 4.4, 5.1.1)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Contrastive objective: sampling of pairs, selection of negatives, and loss."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil

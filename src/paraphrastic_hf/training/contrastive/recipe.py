@@ -3,8 +3,6 @@
 Defaults follow the thesis (5.2.1) unless a help text says otherwise.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise

@@ -5,8 +5,6 @@ gradients of several small batches. A step mixes short and long texts, but texts
 similar lengths, to limit padding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Check that bitext is in the languages that a recipe declares."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ and the retrieval accuracy on held-out bitext (`held_out.py`). Other sets come f
 overlap with reported test sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Find sentences that are never negatives of each other."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -3,8 +3,6 @@
 A hash of the text selects them, so they do not depend on the seed and the order of the sources.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -2,8 +2,6 @@
 section 4.2 and footnote 5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

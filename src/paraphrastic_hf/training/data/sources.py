@@ -1,7 +1,5 @@
 """Read the sentence pairs of a recipe's sources."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing

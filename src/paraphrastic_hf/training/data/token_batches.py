@@ -1,7 +1,5 @@
 """Base class of objectives whose steps have about the same number of tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 

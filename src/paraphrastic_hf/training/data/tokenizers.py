@@ -1,7 +1,5 @@
 """Train the tokenizers of recipes."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ A sentence in a language that a teacher cannot read learns the teacher vector of
 (Reimers and Gurevych, 2020).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -3,8 +3,6 @@
 `recipes/default/trials.md` reports how the defaults were chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Teacher vectors of a distillation run, computed once and cached on disk."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Build the initial encoder of a recipe, and reject contradictory settings."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

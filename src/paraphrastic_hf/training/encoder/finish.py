@@ -1,7 +1,5 @@
 """Changes to a trained averaging or window model before saving (recipe section `finish`)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

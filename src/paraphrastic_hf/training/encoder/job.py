@@ -1,7 +1,5 @@
 """Base class of training jobs for sentence encoders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """Recipe keys that all objectives of sentence encoders share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from paraphrastic_hf.config.recipe import FILE, argument

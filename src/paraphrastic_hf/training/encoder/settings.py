@@ -4,8 +4,6 @@ Keys of some encoder families default to None, which selects the default of the 
 configuration (`models/`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

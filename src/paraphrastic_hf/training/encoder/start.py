@@ -1,7 +1,5 @@
 """Initialize an encoder from word vectors or a trained model."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path

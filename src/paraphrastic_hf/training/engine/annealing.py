@@ -1,7 +1,5 @@
 """Annealing of the learning rate at the end of epochs (thesis, 7.3)."""
 
-from __future__ import annotations
-
 from paraphrastic_hf.training.seq2seq.recipe import AnnealedArguments
 
 

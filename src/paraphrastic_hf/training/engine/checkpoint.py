@@ -5,8 +5,6 @@ hashes. It is written as `step-N.part` and then renamed. A run that is interrupt
 checkpoints writes `stopped-N`, which the next checkpoint removes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

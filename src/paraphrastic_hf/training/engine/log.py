@@ -1,7 +1,5 @@
 """Training log: `logs/train.jsonl`, one JSON object per line, and TensorBoard files."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

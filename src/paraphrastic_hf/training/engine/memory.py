@@ -1,7 +1,5 @@
 """Check whether a model fits into the machine's memory."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Optimizer and learning-rate schedule of a recipe's `OptimizationArguments`."""
 
-from __future__ import annotations
-
 import logging
 
 import torch

@@ -1,7 +1,5 @@
 """Resolve the paths, models and corpora that a recipe names."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ W is the word embedding table, W_c the other parameters, theta all parameters. O
 of the current batch are penalized. The factor 1/2 of the released code is left out.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

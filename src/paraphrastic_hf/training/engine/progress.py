@@ -1,7 +1,5 @@
 """Counters and best score of a run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Hashes of a run's texts and models, to detect changes before a run resumes."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Defaults follow the thesis (5.2.1) unless a help text says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter

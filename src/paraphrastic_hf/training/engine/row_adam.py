@@ -1,7 +1,5 @@
 """Adam and gradient clipping that read and write only the table rows of a batch."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

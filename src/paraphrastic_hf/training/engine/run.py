@@ -5,8 +5,6 @@ The directory contains the model, `recipe.yaml` (all settings), `run.json` (resu
 the tokenizer and the tokenized text. Each kind of recipe has a `TrainingJob` (`kinds.py`).
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Names and units of development scores (thesis, 3.5.3 and 4.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Before each decoder step, only the encoders are trained, until the loss stops fa
 training begins when the mutual information of latent variables and held-out sentences stops rising.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 WINDOW = 10  # encoder steps over which the loss is averaged

@@ -1,7 +1,5 @@
 """Training job of a generative model of sentence pairs (thesis, 5.4)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import asdict

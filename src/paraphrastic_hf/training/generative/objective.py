@@ -10,8 +10,6 @@ With more than two languages, a batch contains pairs of only one language pair. 
 language pairs (thesis, 5.11.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Defaults follow the thesis (5.6.2) unless a help text says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Objective and training job of a language model over sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast

@@ -4,8 +4,6 @@ The model computes perplexities, to filter corpora and to evaluate paraphrases. 
 train one. The default size trains in minutes on two cores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Costs of candidates for held-out pairs, in several metrics (thesis, 7.5.2 and Figure 12)."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training job of minimum risk training, which improves a trained encoder-decoder (thesis, 7.3)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path

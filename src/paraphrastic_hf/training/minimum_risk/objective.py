@@ -5,8 +5,6 @@ One encoder pass and one decoder pass compute the probabilities of references an
 gradients. Candidates are generated beforehand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ Defaults follow the thesis unless a help text says otherwise. The optimizer is A
 method as in the thesis, because Adam's learning rate suits any initial model.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

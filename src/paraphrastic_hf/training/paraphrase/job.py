@@ -1,7 +1,5 @@
 """Training job of a paraphrase generator (thesis, 4.6 and 6.3)."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

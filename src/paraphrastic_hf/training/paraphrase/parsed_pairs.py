@@ -4,8 +4,6 @@ A pair consists of two sentences and their trees. Sentence s belongs to pair s /
 is sentence s XOR 1. The source text, target text and template of a sentence have its index.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence

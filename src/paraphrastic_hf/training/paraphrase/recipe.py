@@ -3,8 +3,6 @@
 Sizes and optimization follow the released SCPN unless a help text says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Base class of training jobs for encoder-decoders."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

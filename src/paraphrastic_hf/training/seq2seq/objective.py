@@ -1,7 +1,5 @@
 """Label-smoothed cross-entropy of predicted tokens (thesis, 7.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Recipe sections that encoder-decoders share (thesis, 7.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

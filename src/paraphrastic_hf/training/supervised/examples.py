@@ -1,7 +1,5 @@
 """Examples of a supervised task, and the splits of its corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

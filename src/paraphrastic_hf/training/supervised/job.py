@@ -1,7 +1,5 @@
 """Training job of supervised models, which also computes test scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

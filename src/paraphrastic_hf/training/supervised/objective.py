@@ -1,7 +1,5 @@
 """Supervised objective (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil

@@ -1,7 +1,5 @@
 """Constituency parsing as a supervised task (thesis, 6.2.2)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from itertools import compress

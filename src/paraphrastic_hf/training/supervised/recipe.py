@@ -3,8 +3,6 @@
 Defaults are values that the thesis tried (3.2.4) unless a help text says otherwise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tagging of words as a supervised task (thesis, 3.7.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from itertools import groupby

@@ -3,8 +3,6 @@
 A new kind implements `SupervisedTask` and is added to `TASKS`.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

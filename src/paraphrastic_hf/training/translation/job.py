@@ -1,7 +1,5 @@
 """Training job of a translation model (thesis, 7.3)."""
 
-from __future__ import annotations
-
 import copy
 import logging
 from pathlib import Path

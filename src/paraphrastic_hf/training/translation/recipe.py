@@ -4,8 +4,6 @@ Sizes follow the thesis unless a help text says otherwise. The optimizer is Adam
 Nesterov's method with renormalized gradients, as in `recipes/beyond-bleu-2019/mle.yaml`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from paraphrastic_hf.config.recipe import FILE, argument
