@@ -104,7 +104,9 @@ class Exclude(EncoderStep):
         help="files or folders with the texts to exclude, relative to the data root"
     )
     of: str = argument(
-        ALL, help="side to compare, or all", choices=(ALL, REFERENCE, TRANSLATION, SOURCE)
+        ALL,
+        help="text of a row to compare with the excluded texts (all: each of them)",
+        choices=(ALL, REFERENCE, TRANSLATION, SOURCE),
     )
     min_words: int = argument(
         4,

@@ -29,7 +29,7 @@ class EncoderStep(Step):
     model: str = argument(
         "english", help="encoder: directory, packaged model or Hub name", names="model"
     )
-    threads: int = argument(1, help="number of threads, for averaging encoders", at_least=1)
+    threads: int = argument(1, help="number of threads. Only averaging encoders use it", at_least=1)
 
     @property
     def limits(self) -> Bounds:

@@ -33,8 +33,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     pool: str = argument(
         "partner_language",
-        help="candidates for negatives: sentences of the mega-batch in the partner's language, or "
-        "in the partner's column (opposite_side, released code)",
+        help="mega-batch sentences that can be negatives. partner_language: those in the partner's "
+        "language. opposite_side: those in the partner's column, as in the released code",
         choices=("partner_language", "opposite_side"),
     )
     exclude: str = argument(

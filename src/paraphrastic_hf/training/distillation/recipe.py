@@ -23,8 +23,8 @@ class LearnedSentences(DataArguments):
     )
     teacher_languages: list[str] = argument(
         ["en"],
-        help="languages read by teachers without `languages`. Other languages learn the vector of "
-        "their translation",
+        help="default of the teachers' `languages`. For a sentence in another language, the student "
+        "learns the vector of its translation",
     )
 
 
@@ -55,7 +55,9 @@ class TeacherArguments:
         None, help="folder that caches the teacher's vectors (default: the run folder)"
     )
     max_length: int = argument(
-        128, help="maximum tokens per text. Longer texts are cut (not by engine python)", at_least=3
+        128,
+        help="maximum tokens per text. Except with the engine `python`, longer texts are cut",
+        at_least=3,
     )
     prompt: str | None = argument(
         None,

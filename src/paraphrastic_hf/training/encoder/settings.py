@@ -139,8 +139,8 @@ class ModelArguments:
     initializer_std: float = argument(1.0, help="standard deviation of the initial token vectors")
     vectors: str | None = argument(
         None,
-        help="initial token vectors: GloVe text file, run or packaged model. A model of subwords "
-        "computes the vectors of a word tokenizer's words",
+        help="initial token vectors: GloVe text file, run or packaged model. If the new model reads "
+        "words and the given one reads subwords, each word gets its embedding by the given model",
         names="weights",
     )
     bad_vectors: str = argument(
@@ -182,7 +182,8 @@ class ModelArguments:
         None, help="gated: 1 for GRAN (default), 2 to 5 for GRAN-2 to -5, 0 for no gate"
     )
     presence: bool | None = argument(
-        None, help="charagram: count distinct n-grams (true, releases) or occurrences (false)"
+        None,
+        help="charagram: count a repeated n-gram once (true, as in the released code) or each time",
     )
     filter_widths: list[int] | None = size_argument(
         None, help="char_cnn: filter widths in tokens (default: [2, 3, 4])"

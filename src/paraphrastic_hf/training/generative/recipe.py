@@ -185,8 +185,8 @@ class GenerativeRunArguments(RunArguments):
         HELD_OUT,
         help="score that selects the checkpoint. held_out: likelihood of held-out pairs. clean: "
         "pairs that occur in no reported test set. clean-and-bitext: also held-out translations, "
-        "for several languages. none: keep the last checkpoint. Other development sets of "
-        "sentence encoders, or a file of scored pairs, as for `evaluate --pairs`",
+        "for several languages. none: keep the last checkpoint. Other values are as for sentence "
+        "encoders, such as a file of scored pairs",
         choices=(HELD_OUT, *DEVELOPMENT_SETS, FILE),
     )
 
@@ -196,7 +196,7 @@ class GenerativeRecipe:
     kind: str = argument("generative", help="kind of training", choices=("generative",))
     data: GenerativeData = argument(GenerativeData(), help="training data")
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(marks="end"), help="tokenizer (tokenizer.marks must be end)"
+        TokenizerArguments(marks="end"), help="tokenizer. `tokenizer.marks` must be `end`"
     )
     model: LatentArguments = argument(LatentArguments(), help="generative model")
     training: GenerativeTraining = argument(

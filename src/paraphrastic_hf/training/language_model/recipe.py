@@ -30,7 +30,9 @@ class SentenceArguments(DataArguments):
         "weight": "each distinct sentence is used once per epoch",
         "swap": "sentences are read from either side",
     }
-    language: str = argument("en", help="language of the sentences, on either side of a source")
+    language: str = argument(
+        "en", help="language to train on. Of pairs, the sentences in this language are used"
+    )
     held_out: int = argument(
         2000, help="number of sentences to hold out (0: keep the last checkpoint)", at_least=0
     )

@@ -70,12 +70,12 @@ class CostArguments:
     )
     model: str = argument(
         DEFAULT_MODEL,
-        help="simile, sim, half: SIM model, as in `paraphrastic simile`",
+        help="SIM model of the metrics simile, sim and half, as in `paraphrastic simile`",
         names="weights",
     )
     similarity: str = argument(
         "sentences",
-        help="simile, sim, half: whether SIM compares whole sentences, as in the thesis, or "
+        help="what SIM compares in the metrics simile, sim and half: whole sentences (thesis), or "
         "windows of tokens",
         choices=SIMILARITIES,
     )
@@ -84,20 +84,23 @@ class CostArguments:
     )
     penalty: str = argument(
         "both",
-        help="candidates that simile and half penalize for their length (thesis 7.2.1): shorter "
-        "and longer ones (both), longer (excess), shorter (brevity), or none, so that simile "
-        "equals sim",
+        help="candidates whose length the metrics simile and half penalize (thesis 7.2.1): shorter "
+        "and longer ones (both), longer (excess), shorter (brevity), or none, which makes simile "
+        "equal to sim",
         choices=PENALTIES,
     )
     name: str | None = argument(
         None,
-        help="function: module:function that scores a list of candidates and their references. "
-        "evaluate: argument of evaluate.load",
+        help="for the metric function: `module:name` of a function that scores a list of "
+        "candidates and their references. For the metric evaluate: argument of evaluate.load",
     )
     field: str | None = argument(
-        None, help="evaluate: key of the result that contains one score per candidate"
+        None,
+        help="for the metric evaluate: key of the result that contains one score per candidate",
     )
-    options: dict[str, Any] = argument({}, help="evaluate: additional arguments of compute")
+    options: dict[str, Any] = argument(
+        {}, help="for the metric evaluate: additional arguments of compute"
+    )
     limits: list[float] = argument(
         [0.0, 1.0], help="lowest and highest score of the metrics function and evaluate"
     )
@@ -124,7 +127,7 @@ class MinimumRiskTraining(AnnealedArguments):
         below=1,
     )
     cost_scale: float = argument(
-        100.0, help="factor of the costs in the loss (default: as released)", above=0
+        100.0, help="factor of the costs in the loss (released code: 100, thesis: 1)", above=0
     )
     probability: str = argument(
         "sequence",
