@@ -23,8 +23,8 @@ class LearnedSentences(DataArguments):
     )
     teacher_languages: list[str] = argument(
         ["en"],
-        help="default of the teachers' `languages`. For a sentence in another language, the student "
-        "learns the vector of its translation",
+        help="default of the teachers' `languages`. For a sentence in another language, the "
+        "student learns the vector of its translation",
     )
 
 
