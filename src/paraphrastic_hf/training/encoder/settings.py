@@ -139,7 +139,7 @@ class ModelArguments:
     initializer_std: float = argument(1.0, help="standard deviation of the initial token vectors")
     vectors: str | None = argument(
         None,
-        help="initial token vectors: GloVe text file, run or packaged model. If the new model reads "
+        help="initial token vectors: GloVe file, run or packaged model. If the new model reads "
         "words and the given one subwords, each word gets its embedding by the given model",
         names="weights",
     )
