@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from paraphrastic_hf.layers.attention import attend
 from paraphrastic_hf.layers.elementwise import dropout
@@ -72,17 +73,16 @@ class SsruConfig(Seq2SeqConfig):
 
 @dataclass
 class SsruEncoding(Encoding):
-    """Encoded template and source, as one sequence.
+    """Encoded template and source, as one sequence. With guidance, a second side has no template.
 
     Attributes:
-        keys_values: Keys and values of the decoder's attention, (batch, template + source, layers
-            * 2 * hidden).
-        free_is_token, free_keys_values: Mask, keys and values without the template, for guidance.
+        is_read: False for positions that the decoder does not read, (batch, sides, source).
+        keys_values: Keys and values of the decoder's attention, (batch, sides, layers * 2, heads,
+            source, size of a head).
     """
 
+    is_read: Tensor | None = None
     keys_values: Tensor | None = None
-    free_is_token: Tensor | None = None
-    free_keys_values: Tensor | None = None
 
 
 class SsruEncoder(nn.Module):
@@ -92,7 +92,8 @@ class SsruEncoder(nn.Module):
 
     def __init__(self, config: SsruConfig) -> None:
         super().__init__()
-        size, self.dropout, self.guidance = config.hidden_size, config.dropout, config.guidance
+        size, self.config = config.hidden_size, config
+        self.head_size = size // config.heads
         self.table = nn.Embedding(config.vocab_size, size)
         if config.template != "none":
             self.template_table = nn.Embedding(config.template_vocab_size, size)
@@ -111,21 +112,35 @@ class SsruEncoder(nn.Module):
         **kwargs: Any,
     ) -> SsruEncoding:
         vectors, is_token = self._embedded(self.table, input_ids, attention_mask)
-        if template_ids is None:
-            return SsruEncoding(*self._read(vectors, is_token))
-        first, is_first = self._embedded(self.template_table, template_ids, template_attention_mask)
-        vectors = torch.cat([first, vectors], 1)
-        found = SsruEncoding(*self._read(vectors, torch.cat([is_first, is_token], 1)))
-        if self.guidance > 1 and not self.training:
-            is_source = torch.cat([torch.zeros_like(is_first), is_token], 1)
-            _, found.free_is_token, found.free_keys_values = self._read(vectors, is_source)
-        return found
+        source, is_source = vectors, is_token
+        if template_ids is not None:
+            first, is_first = self._embedded(
+                self.template_table, template_ids, template_attention_mask
+            )
+            vectors = torch.cat([first, vectors], 1)
+            is_token = torch.cat([is_first, is_token], 1)
+        states = self._read(vectors, is_token)
+        is_read, read = is_token[:, None], self.key_value(states)[:, None]
+        if template_ids is not None and self.config.guidance > 1 and not self.training:
+            # The same source may occur with many templates. Read it once.
+            known = input_ids.masked_fill(~is_source, -1)
+            distinct, kept = torch.unique(known, dim=0, return_inverse=True)
+            places = torch.arange(len(kept), device=kept.device)
+            rows = kept.new_zeros(len(distinct)).scatter_(0, kept, places)
+            free = self.key_value(self._read(source[rows], is_source[rows]))[kept]
+            length = template_ids.shape[1]
+            read = torch.stack([read[:, 0], F.pad(free, (0, 0, length, 0))], 1)
+            is_read = torch.stack([is_token, F.pad(is_source, (length, 0))], 1)
+        keys_values = read.unflatten(-1, (-1, self.config.heads, self.head_size))
+        return SsruEncoding(
+            states, is_token, is_read, keys_values.permute(0, 1, 3, 4, 2, 5).contiguous()
+        )
 
-    def _read(self, vectors: Tensor, is_token: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        states = dropout(vectors, self.dropout, self.training)
+    def _read(self, vectors: Tensor, is_token: Tensor) -> Tensor:
+        states = dropout(vectors, self.config.dropout, self.training)
         for block in self.blocks:
             states = block(states, mask=None if is_token.all() else is_token)
-        return states, is_token, self.key_value(states)
+        return states
 
     @staticmethod
     def _embedded(table: nn.Embedding, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -222,37 +237,31 @@ class SsruModel(Seq2SeqModel):
             first = sinusoidal_positions(places[:1], vectors.shape[-1])
             vectors = torch.cat([vectors[:, :1] * 0 + first, vectors[:, 1:]], 1)
         states = dropout(vectors, self.config.dropout, self.training)
-        is_read, read = encoded.is_token, encoded.keys_values
-        is_guided = logits_at is None and encoded.free_keys_values is not None
-        if is_guided:  # the second half of the batch is without templates
-            states = torch.cat([states, states])
-            is_read = torch.cat([is_read, encoded.free_is_token])
-            read = torch.cat([read, encoded.free_keys_values])
-        states = self._write(states, is_read, read, cache, ids.shape[1], 1 + is_guided)
-        if is_guided:
-            wanted, free = self.output(states).float().log_softmax(-1).chunk(2)
-            return free + self.config.guidance * (wanted - free)
-        return of_targets(self.output(states if logits_at is None else states[logits_at]), targets)
+        sides = 1 if logits_at is not None else encoded.is_read.shape[1]
+        states = self._write(states.repeat_interleave(sides, 0), encoded, cache, sides)
+        logits = self.output(states if logits_at is None else states[logits_at])
+        if sides == 1:
+            return of_targets(logits, targets)
+        wanted, free = logits.float().log_softmax(-1).unflatten(0, (-1, 2)).unbind(1)
+        return free + self.config.guidance * (wanted - free)
 
-    def _write(
-        self, states: Tensor, is_read: Tensor, read: Tensor, cache: Any, count: int, sides: int
-    ) -> Tensor:
-        """Return the decoder's states, (batch, seq, hidden), after those in the cache.
+    def _write(self, states: Tensor, encoded: SsruEncoding, cache: Any, sides: int) -> Tensor:
+        """Return the decoder's states, (batch * sides, seq, hidden), after those in the cache.
 
-        `count` is the number of new tokens. With two `sides`, the batch has two halves, whose cells
-        the cache keeps in one row.
+        The cache keeps the cells of all sides of a text in one row.
         """
+        is_read = encoded.is_read[:, :sides].flatten(0, 1)
         mask = None if is_read.all() else is_read[:, None, None]
-        parts = read.unflatten(-1, (2 * len(self.blocks), self.config.heads, -1))
-        keys_values = parts.movedim(2, 0).transpose(2, 3)  # (parts, batch, heads, source, size)
+        parts = encoded.keys_values[:, :sides].flatten(0, 1).unbind(1)
         start = cache.get_seq_length() if cache is not None else 0
         for layer, block in enumerate(self.blocks):
             cell = states.new_zeros(len(states), states.shape[2])
             if start:
-                cell = torch.cat(cache.layers[layer].keys[:, 0, -1].chunk(sides, -1))
-            states, cell = block(states, cell, *keys_values[2 * layer : 2 * layer + 2], mask)
+                cell = cache.layers[layer].keys[:, 0, -1].reshape(cell.shape)
+            states, cell = block(states, cell, *parts[2 * layer : 2 * layer + 2], mask)
             if cache is not None:
-                kept = torch.cat(cell.chunk(sides), -1)[:, None, None].expand(-1, 1, count, -1)
+                kept = cell.reshape(-1, 1, 1, sides * cell.shape[1])
+                kept = kept.expand(-1, 1, states.shape[1], -1)
                 cache.update(kept, kept, layer)
         return states
 
