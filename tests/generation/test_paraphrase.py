@@ -7,7 +7,7 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.paraphrase_filter import first_tree
 from paraphrastic_hf.generation.templated import TemplatedWriter
-from paraphrastic_hf.generation.writing import GenerationOptions
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text, parse_tokenizer
 from paraphrastic_hf.syntax.parse_tree import LABELS
 from paraphrastic_hf.syntax.parsed import ParsedLine
@@ -258,3 +258,22 @@ def test_the_best_paraphrases_differ_and_are_ranked(encoder):
     assert alone.text == "and a man sold a paper"  # templates that were asked for are used
     writer.needs_template = True
     assert "a man sold papers." not in {one.text for one in paraphraser.best([SOURCE], **LOOSE)[0]}
+
+
+class Beams(scpn.Scripted):
+    def write(self, sources, templates, how):
+        beams = [GeneratedText(*one, (5,)) for one in self.texts.values()][: how.outputs]
+        return [[beams for _ in own] for own in templates]
+
+
+def test_the_first_beam_with_the_template_is_chosen():
+    writer = Beams({"1": ("no", -1.0), "2": ("yes", -1.0), "3": ("also", -0.5)})
+    tree_of = {"no": None, "yes": TREE, "also": TREE}
+    paraphraser = SyntacticParaphraser(writer, parser=lambda texts: [tree_of[t] for t in texts])
+    found = paraphraser.paraphrase([SOURCE], [*TEMPLATES, WHOLE], **LOOSE)
+    assert [one.text for one in found[0]] == ["yes", "no", "yes"]
+    two = GenerationOptions(beams=3, outputs=2)
+    found = paraphraser.paraphrase([SOURCE], TEMPLATES[:1], writing=two, **LOOSE)
+    assert [one.text for one in found[0]] == ["no", "yes"]
+    found = paraphraser.best([SOURCE], 9, TEMPLATES, **LOOSE)
+    assert [one.text for one in found[0]] == ["also", "yes"]

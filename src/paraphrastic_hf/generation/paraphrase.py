@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Unpack
 
 import torch
@@ -33,7 +34,7 @@ from paraphrastic_hf.generation.paraphrase_filter import (
     first_tree,
     ranked,
 )
-from paraphrastic_hf.generation.templated import TemplatedWriter
+from paraphrastic_hf.generation.templated import Outputs, TemplatedWriter
 from paraphrastic_hf.generation.templates import (
     NONE,
     PARSE,
@@ -43,7 +44,7 @@ from paraphrastic_hf.generation.templates import (
     load_templates,
     top_templates,
 )
-from paraphrastic_hf.generation.writing import GenerationOptions, listed
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, listed
 from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.syntax.parse_tree import Tree, read_tree, same_template, template
@@ -55,6 +56,7 @@ logger = logging.getLogger(__name__)
 Parser = Callable[[Sequence[str]], Sequence[Tree | ParsedLine | None]]
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
+WRITING = GenerationOptions(beams=3, max_tokens=40)  # thesis
 FREQUENT = 20  # templates of `best` (thesis, 6.3.3)
 MIN_NATS = -1.0  # of a token, for `best`
 ADDED = frozenset(("(CC", "(ADVP", "(INTJ"))  # labels of phrases that a paraphrase adds
@@ -180,6 +182,8 @@ class SyntacticParaphraser(HubMixin):
                 templates.
             parses: Trees of the sentences. None calls the parser.
             writing: Options of beam search or sampling. None means 3 beams and 40 tokens (thesis).
+                A model that reads templates then writes the first of the beams that has the
+                template, if there is a parser.
             min_overlap: Minimum share of common words, 0 to 1. None means no limit.
             min_similarity: Minimum cosine, -1 to 1, computed by the encoder. None means no limit.
 
@@ -192,7 +196,7 @@ class SyntacticParaphraser(HubMixin):
                 an unknown label, or does not suit the models.
         """
         lines = listed(sentences, "sentences")
-        how = writing or GenerationOptions(beams=3, max_tokens=40)
+        how = writing or WRITING
         asked = self._asked_of(templates, len(lines))
         if min_similarity is not None and self.encoder is None:
             raise DataError(
@@ -201,7 +205,12 @@ class SyntacticParaphraser(HubMixin):
         remarks = self._unfit(lines)
         targets = self._targets(lines, asked, parses, remarks)
         sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
-        outputs = self.writer.write(sources, targets, how)
+        chooses = self.parser and templates and self.writer.reads not in (PARSE, NONE)
+        if chooses and how.outputs == 1 and not how.sample:
+            outputs = self.writer.write(sources, targets, replace(how, outputs=how.beams))
+            outputs = self._with_template(asked, outputs)
+        else:
+            outputs = self.writer.write(sources, targets, how)
         ends = self.writer.tokenizer.special.end
         found = []
         for line, remark, wishes, own, written in zip(
@@ -228,6 +237,8 @@ class SyntacticParaphraser(HubMixin):
         sentences: Sequence[str],
         count: int = 3,
         templates: Sequence[str] | None = None,
+        *,
+        writing: GenerationOptions | None = None,
         **options: Any,
     ) -> list[list[Paraphrase]]:
         """Write paraphrases of each sentence with many templates, and return the best of them.
@@ -239,6 +250,8 @@ class SyntacticParaphraser(HubMixin):
                 data without a conjunction, adverb or interjection at the top, because paraphrases
                 often add such a word. If the model does not need a template, None also means a
                 paraphrase without template.
+            writing: Options of beam search or sampling. All beams are candidates. None means 3
+                beams and 40 tokens.
             **options: As in `paraphrase`.
 
         Returns:
@@ -247,6 +260,8 @@ class SyntacticParaphraser(HubMixin):
             model does not need a template, `nats` are those without template, at least -1. So
             paraphrases whose template does not suit the sentence are rejected.
         """
+        how = writing or WRITING
+        options["writing"] = how if how.sample else replace(how, outputs=how.beams)
         asked = self._steady_templates() if templates is None else list(templates)
         found = self.paraphrase(sentences, asked, **options)
         if templates is None and not self.writer.needs_template:
@@ -277,6 +292,19 @@ class SyntacticParaphraser(HubMixin):
             templates: Templates in brackets, or full parses.
         """
         self._asked(templates)
+
+    def _with_template(self, asked: list[list[str]], outputs: Outputs) -> Outputs:
+        """Keep the first of the beams whose parse has the template, or the first if none has it."""
+        assert self.parser is not None
+        texts = [one.text for own in outputs for beams in own for one in beams]
+        trees = map(_tree_of, self.parser(texts))
+        return [
+            [
+                [_first_with(wanted, beams, list(islice(trees, len(beams))))]
+                for wanted, beams in zip(wishes, own, strict=True)
+            ]
+            for wishes, own in zip(asked, outputs, strict=True)
+        ]
 
     def _reject_other_templates(self, found: list[list[Paraphrase]]) -> None:
         """Reject the paraphrases whose parse does not have the requested template."""
@@ -413,6 +441,14 @@ class SyntacticParaphraser(HubMixin):
 def _kept(found: list[list[Paraphrase]]) -> list[tuple[int, int]]:
     """Return the places of the kept paraphrases: sentence, and number within the sentence."""
     return [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.is_kept]
+
+
+def _first_with(wanted: str, beams: list[GeneratedText], trees: list[Tree | None]) -> GeneratedText:
+    asked = read_tree(wanted) if wanted else None
+    for one, tree in zip(beams, trees, strict=True):
+        if asked and tree and same_template(tree, asked):
+            return one
+    return beams[0]
 
 
 def _tree_of(found: Tree | ParsedLine | None) -> Tree | None:
