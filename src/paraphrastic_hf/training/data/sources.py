@@ -24,6 +24,7 @@ from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.encoder.settings import TokenizerArguments
 from paraphrastic_hf.training.engine.paths import (
     dataset_folder,
+    named_texts,
     open_dataset,
     resolve_path,
 )
@@ -53,16 +54,19 @@ def sides_of(sources: Iterable[SourcePairs]) -> Iterator[str]:
     return (side for source in sources for pair in source.pairs for side in pair)
 
 
-def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
-    """Raise an error if a file or corpus is missing, or a file is empty or UTF-16."""
-    for source in data.sources:
-        for name in filter(None, (source.path, source.second)):
-            path = resolve_path(name, data_root)
-            if has_named_columns(path):
-                continue
-            with closing(raw_lines(path)) as lines:
-                if not any(raw.strip() for _, raw in lines):
-                    raise DataError(f"{path} contains no text")
+def check_sources(recipe: Any, data_root: str | Path | None) -> None:
+    """Raise an error if a text or corpus of a recipe is missing, or a file is empty or UTF-16.
+
+    It needs no torch, so that a command can call it before slow imports.
+    """
+    for name in named_texts(recipe):
+        path = resolve_path(name, data_root)
+        if has_named_columns(path):
+            continue
+        with closing(raw_lines(path)) as lines:
+            if not any(raw.strip() for _, raw in lines):
+                raise DataError(f"{path} contains no text")
+    for source in recipe.data.sources if hasattr(recipe, "data") else ():
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
 

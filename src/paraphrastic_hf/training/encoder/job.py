@@ -16,7 +16,7 @@ from paraphrastic_hf.training.data.held_out import (
     read_held_out,
     write_held_out,
 )
-from paraphrastic_hf.training.data.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.build import build_model, check_encoders, check_start
 from paraphrastic_hf.training.encoder.finish import finish
@@ -42,7 +42,6 @@ class EncoderRun(Generic[AnyRecipe]):
         self.development_pairs = read_development(recipe.run.development, context.data_root)
         self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge_with]
         self.holds_out = recipe.run.development == "clean-and-bitext"
-        check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:
             if encoder.model.vectors is not None:
                 resolve_vectors(encoder.model.vectors, context.data_root)

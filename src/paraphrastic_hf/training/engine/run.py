@@ -24,7 +24,7 @@ from paraphrastic_hf.io.files import WEIGHTS, content_hash, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.training.data.corpus import has_columns
-from paraphrastic_hf.training.data.sources import check_datasets
+from paraphrastic_hf.training.data.sources import check_datasets, check_sources
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
 from paraphrastic_hf.training.engine.memory import LOWER
@@ -106,6 +106,7 @@ def train(
     job: TrainingJob | None = None
     if overwrite or not is_finished(output, recipe):  # a finished run does not need its data
         refuse_own_start(recipe, output, data_root)
+        check_sources(recipe, data_root)
         job = JOBS[recipe.kind].load()(recipe, context)  # checks the recipe before files change
     accelerator = new_accelerator(recipe.training.precision)
     is_main = accelerator.is_main_process

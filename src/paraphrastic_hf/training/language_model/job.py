@@ -20,7 +20,7 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import read_columns, write_columns
-from paraphrastic_hf.training.data.sources import check_sources, read_sentences
+from paraphrastic_hf.training.data.sources import read_sentences
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.loop import Evaluation, Losses
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
@@ -57,7 +57,6 @@ class LanguageModeling:
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
         check_memory(*self._sized(SMALLEST_TABLE))
-        check_sources(recipe.data, context.data_root)
 
     def prepare(self, work: Path) -> None:
         recipe, context = self.recipe, self.context
