@@ -44,12 +44,7 @@ def png(figure: Figure, title: str = "", dpi: int = 150) -> bytes:
 
 
 def human(value: float, digits: int = 6) -> str:
-    """Format a number for a plot.
-
-    Example:
-        >>> [human(value) for value in (0.5, 10_000, 2_500_000, 1e-5)]
-        ['0.5', '10k', '2.5M', '1e-5']
-    """
+    """Format a number for a plot."""
     value = float(f"{value:.{digits}g}")
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:

@@ -36,11 +36,7 @@ NORMAL_PIECE, UNKNOWN_PIECE, CONTROL_PIECE = 1, 2, 3  # sentencepiece's types
 
 
 class SubwordTokenizer:
-    """Tokenizer that splits text into the pieces of a sentencepiece model.
-
-    `model` is the serialized model (`spiece.model`). Unknown characters are dropped, or get id 1 if
-    `keep_unknown`.
-    """
+    """Tokenizer that splits text into the pieces of a serialized sentencepiece model."""
 
     file = "spiece.model"
     keeps_to_words = True

@@ -19,7 +19,6 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 from paraphrastic_hf.evaluation.measures.judged import Resampled, weighted_p_value
 from paraphrastic_hf.models.base import ParaphrasticModel
-from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.checkpoint import (
     load_latest,
@@ -38,6 +37,20 @@ from paraphrastic_hf.training.engine.optimization import (
 from paraphrastic_hf.training.engine.progress import Progress
 from paraphrastic_hf.training.engine.recipe import OptimizationArguments, RunArguments
 from paraphrastic_hf.training.engine.row_adam import RowAdam, clip_gradients, gradients_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """The batches of one optimizer step, whose gradients are accumulated.
+
+    Attributes:
+        size: Number of examples in all batches and processes.
+        frozen: Parameters that the step does not change.
+    """
+
+    batches: Sequence[Any]
+    size: int
+    frozen: Sequence[Any] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ from paraphrastic_hf.encoders.storage.directory import LANGUAGE_MODEL, save_mode
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.generation.likelihood import sentence_likelihoods
-from paraphrastic_hf.io.pairs import iterate_lines
+from paraphrastic_hf.io.lines import iterate_lines
 from paraphrastic_hf.models.seq2seq.language_model import LanguageModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
