@@ -22,6 +22,7 @@ from paraphrastic_hf.training.encoder.build import build_model, check_encoders, 
 from paraphrastic_hf.training.encoder.finish import finish
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.encoder.start import encoder_from_start, load_start, resolve_vectors
+from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.kinds import Context
 
 AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
@@ -79,7 +80,7 @@ class EncoderRun(Generic[AnyRecipe]):
             return encoder_from_start(start, recipe.model)
         return build_model(recipe, self.tokenizer, self.context.data_root)
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes a model's development score, or None without a set."""
         return development_scorer(
             self.recipe.run.development, self.tokenizer, self.development_pairs, self.held_out

@@ -7,7 +7,7 @@ the tokenizer and the tokenized text. Each kind of recipe has a `TrainingJob` (`
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -154,7 +154,14 @@ def _train(
 ) -> Progress:
     evaluate = job.development()
     is_main = accelerator.is_main_process
-    before = _evaluated(evaluate, model) if is_main else None
+
+    def evaluated() -> Evaluation | None:
+        if evaluate is None:
+            return None
+        with evaluating(model):
+            return evaluate(model)
+
+    before = evaluated() if is_main else None
     loop = TrainingLoop(
         model,
         recipe,
@@ -169,7 +176,7 @@ def _train(
     result = loop.train(objective)
     accelerator.wait_for_everyone()  # until all processes have read the best weights
     if is_main:
-        after = _evaluated(evaluate, model)
+        after = evaluated()
         change: dict[str, Any] = {}
         if before is not None and after is not None:
             scores = {"before": float(before), "after": float(after)}
@@ -185,14 +192,6 @@ def _train(
         clear_work(output)
     accelerator.wait_for_everyone()
     return result
-
-
-def _evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation | None:
-    if evaluate is None:
-        return None
-    with evaluating(model):
-        found = evaluate(model)
-    return found if isinstance(found, Evaluation) else Evaluation(found, {})
 
 
 def _finish(

@@ -134,7 +134,7 @@ class Generative:
         self._objective = GenerativeObjective(*given)
         return self._objective
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes the development score and held-out diagnostics."""
         if self.recipe.run.development == "none":
             return None
@@ -144,7 +144,7 @@ class Generative:
         if scorer is None and not len(self.held_out):
             return None
 
-        def score(model: LatentModel) -> float:
+        def score(model: LatentModel) -> Evaluation:
             self._center(model)
             gauges = self._measure(model, MEASURED)
             if gauges is None:

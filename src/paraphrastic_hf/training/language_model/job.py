@@ -111,7 +111,7 @@ class LanguageModeling:
     def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes minus the held-out cross-entropy, in nats per token."""
         if not len(self.columns["held_out"]):
             return None

@@ -98,14 +98,14 @@ class MinimumRisk:
         self._diagnostics = RiskDiagnostics(self.recipe, self.held_out, maker)
         return MinimumRiskObjective(self.recipe, self.kept, maker, accelerator)
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes minus the held-out cost x 100, and costs to log."""
         chosen = self.recipe.run.development
         chosen = "expected_cost" if names_file(chosen) else chosen
         if chosen == "none" or not len(self.held_out):
             return None
 
-        def score(model: Any) -> float:
+        def score(model: Any) -> Evaluation:
             figures = self._diagnostics.measure()
             return Evaluation(-figures[chosen], figures)
 
