@@ -289,15 +289,20 @@ def is_blank(line: str) -> bool:
 
 def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
     """Decode lines. `before` is the number of earlier lines of the input."""
-    texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
-    joined = "".join(texts)
-    if "\0" in joined or "\ufffd" in joined or not all(texts) or any(map(str.isspace, texts)):
-        for place, (line, text) in enumerate(zip(block, texts, strict=True)):
-            if is_blank(text):
-                remarks.add(BLANK, before + place + 1)
-            elif ("\0" in text or "\ufffd" in text) and decoded(line)[1]:
-                remarks.add("with invalid UTF-8 or NUL", before + place + 1)
-                texts[place] = text.replace("\0", "\ufffd")
+    try:
+        texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
+        is_text = b"\0" not in b"".join(block)
+    except UnicodeDecodeError:
+        texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
+        is_text = False
+    if is_text and all(texts) and not any(map(str.isspace, texts)):
+        return texts
+    for place, (line, text) in enumerate(zip(block, texts, strict=True)):
+        if is_blank(text):
+            remarks.add(BLANK, before + place + 1)
+        elif not is_text and decoded(line)[1]:
+            remarks.add("with invalid UTF-8 or NUL", before + place + 1)
+            texts[place] = text.replace("\0", "\ufffd")
     return texts
 
 
