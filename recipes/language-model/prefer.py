@@ -14,7 +14,7 @@ import numpy as np
 
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.generation.likelihood import LanguageScorer
-from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.io.lines import read_blocks
 
 
 def swapped(line: str, choice: random.Random) -> str | None:

@@ -49,6 +49,14 @@ for command in [[], *([name] for name in COMMANDS)]:
 """
 
 
+MISSING_TEXT = """
+import sys
+from paraphrastic_hf.cli.main import main
+assert main(["train", "own", "--sources", "absent.tsv", "--output", "out"]) == 2
+assert "torch" not in sys.modules
+"""
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     lines = (DEMO / "pairs.tsv").read_text().replace("\t", "\n").splitlines()
@@ -63,6 +71,14 @@ def model(tmp_path_factory):
 def test_help_imports_no_slow_package():
     done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
     assert done.stdout.count("usage: paraphrastic") == 1 + len(COMMANDS)
+
+
+def test_a_missing_text_is_named_before_torch_is_imported(tmp_path):
+    command = [sys.executable, "-c", MISSING_TEXT]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "absent.tsv" in done.stderr
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

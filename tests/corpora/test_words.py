@@ -113,6 +113,7 @@ def test_a_truncated_file_is_refused(tmp_path):
 
 def test_a_very_long_line_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(lines, "FEW_BYTES", 300)
     path = write(tmp_path, b"the 1 2\n" + b"x" * 1001)
     for choice in ("refuse", "skip"):
         with pytest.raises(DataError):

@@ -1,12 +1,10 @@
 import json
 import os
-from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer, models
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.files import output_file, replacing, write_json, write_tokenizer
+from paraphrastic_hf.io.files import output_file, replacing, write_json
 
 
 def test_json_is_written_without_leftovers(tmp_path):
@@ -21,17 +19,6 @@ def test_a_failed_write_keeps_the_previous_file(value, tmp_path):
     with pytest.raises((TypeError, UnicodeEncodeError)):
         write_json(tmp_path / "a.json", value)
     assert (tmp_path / "a.json").read_text(encoding="utf-8") == "1\n"
-
-
-def test_a_failed_write_of_a_tokenizer_is_an_os_error(tmp_path, monkeypatch):
-    def full(path: Path, content: bytes) -> int:
-        path.touch()
-        raise OSError("no space left")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="left"):
-        write_tokenizer(tmp_path, Tokenizer(models.WordLevel({"a": 0}, unk_token="a")))
-    assert not os.listdir(tmp_path)
 
 
 def test_output_must_be_a_regular_file(tmp_path):

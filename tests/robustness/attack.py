@@ -345,7 +345,7 @@ def main(arguments=None):
         child.join()
         if child.exitcode:
             raise SystemExit("the inputs cannot be made")
-        _import_all()
+        import_all()
         print(f"seed {chosen.seed}, {chosen.cases} of each; failures in brackets")
         for number, case in enumerate(CASES):
             if chosen.only and not case.name.startswith(chosen.only):
@@ -376,7 +376,7 @@ def main(arguments=None):
     return bool(failures)
 
 
-def _import_all():
+def import_all():
     """Import everything once for all forks."""
     import importlib
     import pkgutil

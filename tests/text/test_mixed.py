@@ -12,6 +12,16 @@ from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import any_text
 
 
+def test_marks_by_hand():
+    """`the` is 2, `cat` 3, then the marks."""
+    tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), "both")
+    rows = tokenizer.encode_batch(["The cat", "", "zebra", "the <s> cat </s>", "cat"])
+    found = [rows[i].tolist() for i in range(len(rows))]
+    assert found == [[4, 2, 3, 5], [], [], [4, 2, 3, 5], [4, 3, 5]]
+    assert tokenizer.tokens() == ["<pad>", "<unk>", "the", "cat", "<s>", "</s>"]
+    assert (tokenizer.special.start, tokenizer.special.end, tokenizer.vocab_size) == ((4,), (5,), 6)
+
+
 def test_by_hand():
     """Two words with their end mark are ids 2, 3 and 4. The trigrams are 7 and 8."""
     words = MarkedTokenizer(WordTokenizer(["the", "cat"]), "end")

@@ -2,7 +2,7 @@ import pytest
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.char import CharTokenizer
-from paraphrastic_hf.text.sentences import Sentences, has_capital
+from paraphrastic_hf.text.sentences import Sentences
 
 CHARACTERS = CharTokenizer("abcde", lowercase=True)
 TEXTS = [["a", "Bad", "a"], [], ["cab", "a", "bad", "xyz"]]
@@ -34,9 +34,3 @@ def test_a_string_is_not_a_list_of_words():
     assert (len(nothing), nothing.batch([])["input_ids"].shape) == (0, (0, 0))
     with pytest.raises(DataError):
         Sentences.of(["the cat"], CHARACTERS)
-
-
-def test_capitals_are_upper_case_letters_anywhere():
-    assert [has_capital(word) for word in ["Cat", "iPod", "cat", "9%", "É", ""]] == [
-        *(True, True, False, False, True, False)
-    ]

@@ -1,11 +1,14 @@
+"""Tokenizers of words and of characters."""
+
 import pytest
 from hypothesis import example, given
 from transformers import AutoTokenizer
 
+from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.text.normalize import normalize
+from paraphrastic_hf.text.normalize import normalize, valid_unicode
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
-from tests.texts import SENTENCES, any_text, valid_text
+from tests.texts import BROKEN, SENTENCES, any_text, valid_text
 
 
 def ids(tokenizer: WordTokenizer, text: str) -> list[int]:
@@ -16,17 +19,39 @@ def split(text: str) -> list[str]:
     return [piece for piece, _ in word_splitter().pre_tokenize_str(text)]
 
 
+SPLITS = {WordTokenizer: split, CharTokenizer: list}
+
+
 @pytest.fixture(scope="module", params=[False, True], ids=["unknown dropped", "unknown kept"])
-def both(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("word")
-    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=100, keep_unknown=request.param)
-    tokenizer.save(folder)
-    return tokenizer, AutoTokenizer.from_pretrained(folder)
+def saved(request, tmp_path_factory):
+    """Our and the stock tokenizer of words, and of characters."""
+    found = []
+    for kind in SPLITS:
+        folder = tmp_path_factory.mktemp("saved")
+        ours = kind.train(SENTENCES, vocab_size=60, keep_unknown=request.param)
+        ours.save(folder)
+        found.append((ours, AutoTokenizer.from_pretrained(folder)))
+    return found
 
 
-def test_words_are_ranked_by_frequency():
+@given(text=any_text)
+@example("<pad> <unk> pad")
+@example("a" * 5000)
+@example(BROKEN[0])
+def test_each_word_or_character_is_looked_up(saved, text):
+    for ours, stock in saved:
+        number = {entry: i for i, entry in enumerate(ours.tokens()) if i > 1}
+        found = [number.get(unit, 1) for unit in SPLITS[type(ours)](normalize(text))]
+        expected = [i for i in found if ours.keep_unknown or i != 1]
+        assert ids(ours, text) == stock(valid_unicode(text))["input_ids"] == expected
+
+
+def test_entries_are_ranked_by_frequency_then_code_point():
     found = WordTokenizer.train(["a b a", "c a b \ud800"], vocab_size=4).tokens()
     assert found == ["<pad>", "<unk>", "a", "b"]
+    found = CharTokenizer.train(["ab ba", "cb"], vocab_size=9).tokens()
+    assert found == ["<pad>", "<unk>", "b", "a", " ", "c"]
+    assert CharTokenizer.train(["ab ba", "cb"], vocab_size=4).tokens()[2:] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -47,22 +72,6 @@ def test_splitting_by_hand(text, words):
 def test_splitting_loses_only_spaces(text):
     text = normalize(text)
     assert "".join(split(text)) == text.replace(" ", "")
-
-
-@given(text=valid_text)
-@example(text="<pad> <unk> pad")
-def test_ids_are_those_of_auto_tokenizer(both, text):
-    ours, auto = both
-    assert ids(ours, text) == auto(text)["input_ids"]
-
-
-@given(text=any_text)
-@example(text="<pad> <unk> pad")
-def test_each_word_is_looked_up(both, text):
-    ours, _ = both
-    number = {entry: i for i, entry in enumerate(ours.tokens()) if i > 1}
-    found = [number.get(word, 1) for word in split(normalize(text))]
-    assert ids(ours, text) == [i for i in found if ours.keep_unknown or i != 1]
 
 
 def test_a_literal_special_token_is_punctuation_and_a_word():

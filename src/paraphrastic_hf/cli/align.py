@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def read_lines(path: str, bad_lines: str) -> Lines:
-    from paraphrastic_hf.io.blocks import is_blank, read_blocks
+    from paraphrastic_hf.io.lines import is_blank, read_blocks
 
     lines = [line for block in read_blocks(path, bad_lines=bad_lines) for line in block]
     numbers = [number for number, line in enumerate(lines) if not is_blank(line)]

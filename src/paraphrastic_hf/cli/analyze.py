@@ -518,7 +518,7 @@ def _recipe(arguments: argparse.Namespace) -> ContrastiveRecipe:
 
 def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
     """Yield the lines of `--text`, or by default both sides of the model's training pairs."""
-    from paraphrastic_hf.io.blocks import read_blocks
+    from paraphrastic_hf.io.lines import read_blocks
 
     if arguments.text:
         return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))

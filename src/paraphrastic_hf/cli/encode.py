@@ -19,10 +19,10 @@ from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.arrow import ARROW_FILES
-from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
+from paraphrastic_hf.io.lines import Remarks, is_blank, read_blocks, shown_input
 
 FILES = (".npy", *ARROW_FILES)
-UNKNOWN = "unknown to the model, and encoded as zeros"
+UNKNOWN = "unknown to the model, encoded as zeros"
 
 
 EPILOG = """\
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         check_output(arguments.output, is_folder=arguments.output.endswith(".lance"))
     encoder = named_encoder(arguments, num_threads=arguments.threads or -1)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
-    remarks = Remarks(shown_input(arguments.texts))
+    remarks = Remarks(shown_input(arguments.texts), unit="line")
     count, dimension = 0, 0
     if arguments.column is None:
         blocks = read_blocks(arguments.texts, bad_lines=arguments.bad_lines)

@@ -29,8 +29,8 @@ from paraphrastic_hf.cli.shared.options import (
 )
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.io.lines import read_blocks
 from paraphrastic_hf.mining.bitext import CANDIDATES, INDICES, SCORES, Pairs, check_options
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
 from paraphrastic_hf.mining.tiles import PRECISIONS

@@ -12,8 +12,8 @@ from paraphrastic_hf.cli.shared.lines import add_bad_lines, add_json_option, che
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts
 from paraphrastic_hf.io.files import one_line, tsv_line
+from paraphrastic_hf.io.lines import is_blank, read_blocks, shown_input, valid_texts
 
 EPILOG = """\
 Prints each query, then its nearest lines as cosine (-1 to 1), line number and text.

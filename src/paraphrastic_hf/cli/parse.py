@@ -15,8 +15,8 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARSER
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input
 from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.io.lines import is_blank, read_blocks, shown_input
 from paraphrastic_hf.syntax.parsed import EMPTY
 
 BLOCK = 1024

@@ -7,8 +7,8 @@ from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs, check_
 from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.io.lines import read_blocks
 
 EPILOG = """\
 Perplexity is exp of the mean negative log-probability of a token: 1 for a sentence that the model

@@ -13,8 +13,8 @@ from paraphrastic_hf.cli.shared.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.io.blocks import is_blank, read_blocks
 from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.io.lines import is_blank, read_blocks
 
 EPILOG = """\
 Labels have the names of the training corpus, such as entailment. Scores have its scale:

@@ -15,8 +15,8 @@ from paraphrastic_hf.cli.shared.lines import (
 )
 from paraphrastic_hf.cli.shared.options import MODEL, add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.io.lines import is_blank
 
 JSON_KEYS = ("similarity", "sentence1", "sentence2")
 EPILOG = """\

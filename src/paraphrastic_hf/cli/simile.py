@@ -14,7 +14,7 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.cli.shared.options import add_encoder_options, data_errors, named_encoder
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.io.lines import read_blocks
 from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
 EPILOG = """\

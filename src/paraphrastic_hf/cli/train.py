@@ -80,12 +80,16 @@ def run(arguments: argparse.Namespace) -> None:
     for name in ("accelerate", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
     from paraphrastic_hf.io.files import read_json
+    from paraphrastic_hf.training.data.sources import check_sources
+    from paraphrastic_hf.training.engine.run_folder import is_finished
     from paraphrastic_hf.training.kinds import JOBS, load_recipe
 
     recipe, output = load_recipe(arguments.recipe, arguments.overrides), Path(arguments.output)
     check_output(arguments.output, is_folder=True)
     if arguments.data is not None:
         data_root(arguments.data, "the training text")
+    if arguments.overwrite or not is_finished(output, recipe):
+        check_sources(recipe, arguments.data)  # also in `train`, but torch takes seconds to import
     result = _train(recipe, arguments)
     per_second = f"{JOBS[recipe.kind].examples}/s"
     rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""

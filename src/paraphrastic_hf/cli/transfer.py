@@ -15,7 +15,7 @@ from paraphrastic_hf.cli.shared.writing import (
 )
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
-from paraphrastic_hf.io.blocks import read_blocks, shown_input
+from paraphrastic_hf.io.lines import read_blocks, shown_input
 
 EPILOG = """\
 Each output has the meaning of a source line and the style of the style line with the same number:

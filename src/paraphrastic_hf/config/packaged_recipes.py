@@ -26,12 +26,6 @@ def find_recipe(name: str | Path) -> Path:
             or `recipes/simple-and-effective-2019/own.yaml`. `bgt` means `small-bgt` if that exists,
             else the only `...-bgt`. Existing files take precedence. A name that begins with `.` or
             `~` is always a path.
-
-    Example:
-        >>> find_recipe("own").name
-        'own.yaml'
-        >>> find_recipe("simple-and-effective-2019/own") == find_recipe("own")
-        True
     """
     if Path(name).is_file():
         if _TEXT_FILE.search(str(name)):

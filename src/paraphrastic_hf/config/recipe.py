@@ -76,11 +76,6 @@ def argument(
     Without `default`, the key is required. The list `choices` may grow later. Bounds apply to a
     number, or to each number of a list. `names` is `model` if values are names of models, and
     `weights` if they are other weight files (`named_weights`).
-
-    Example:
-        >>> @dataclasses.dataclass(frozen=True)
-        ... class Oven:
-        ...     heat: float = argument(180.0, help="degrees Celsius", at_least=50, at_most=300)
     """
     bounds = Bounds(at_least, at_most, above, below)
     metadata = {"help": help, "choices": choices, "bounds": bounds, "names": names}
@@ -284,12 +279,7 @@ def convert(hint: Any, value: Any, where: str) -> Any:
 
 
 def imported(name: str, key: str) -> Callable[..., Any]:
-    """Import the user code `module:function` or `module:Class` that the recipe key `key` names.
-
-    Example:
-        >>> imported("math:sqrt", "cost.name")(9)
-        3.0
-    """
+    """Import the user code `module:function` or `module:Class` that the recipe key `key` names."""
     module, _, attribute = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)

@@ -17,7 +17,7 @@ import numpy as np
 from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.generation.writing import GenerationOptions, Translate
-from paraphrastic_hf.io.blocks import is_blank, read_blocks
+from paraphrastic_hf.io.lines import is_blank, read_blocks
 from paraphrastic_hf.io.markdown import markdown_table
 from paraphrastic_hf.text.overlap import ngram_overlap
 

@@ -122,13 +122,21 @@ def with_retries(request: Callable[[], T]) -> T:
         try:
             return request()
         except OSError as error:
-            causes = (error, error.__cause__)
-            statuses = [getattr(getattr(it, "response", None), "status_code", 0) for it in causes]
-            if max(statuses) < 500:
+            if status_of(error) < 500:
                 raise
             logger.info("%s. Retrying", in_a_line(error))
             time.sleep(2**attempt)
     return request()
+
+
+def status_of(error: BaseException | None) -> int:
+    """Return the HTTP status of an error or of its causes, or 0."""
+    while error is not None:
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        if status:
+            return int(status)
+        error = error.__cause__
+    return 0
 
 
 def _check(remote: Remote, path: Path, target: Path) -> None:

@@ -1,8 +1,8 @@
-"""Numbered lines of text files.
+"""Lines of text files, packed or not, and of standard input (`-`).
 
 Lines end in LF or CRLF. Other CR characters are text, except in a file without LF, where each CR
-ends a line. `text_lines` raises an error for a bad line, `io/pairs.py` skips it, `io/blocks.py`
-keeps it.
+ends a line. `text_lines` raises an error for a bad line, `iterate_lines` and `io/pairs.py` skip it,
+`read_blocks` keeps it.
 """
 
 import bz2
@@ -11,10 +11,13 @@ import gzip
 import lzma
 import math
 import re
+import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -26,6 +29,9 @@ OTHER_ENCODINGS = {  # UTF-32 first: its byte order mark starts with the one of 
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+BLOCK = 16384  # lines
+MOST_BYTES = 2**23  # read at a time, for blocks
+FEW_BYTES = 2**18  # read at a time, for single lines
 LONGEST_LINE = 1 << 26  # bytes; longer lines are not text, or lack line ends
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 
@@ -50,6 +56,67 @@ OTHER_FILES = {  # by the first bytes: the kind of file, and advice
 }
 PACKED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 TABLES = {".csv": "CSV", ".jsonl": "JSON", ".json": "JSON"}
+PLACES_SHOWN = 5  # of each reason in a message
+MAX_BAD_ROWS = 0.2  # default share of bad rows in a source
+
+
+class Harmless(str):
+    """Reason to skip a row. Rows skipped for this reason do not count toward `max_bad_rows`."""
+
+
+BLANK = Harmless("that are blank")
+NUL, NOT_UTF8 = "with a NUL character", "with invalid UTF-8"
+
+
+class Remarks:
+    """Counts of bad rows or lines of an input by reason, with the first few places.
+
+    With `fix`, which is advice, the first bad row raises an error.
+    """
+
+    def __init__(self, name: str, *, fix: str = "", unit: str = "row") -> None:
+        self.name, self.fix, self.unit = name, fix, unit
+        self.good = 0
+        self.bad: Counter[str] = Counter()
+        self.places: dict[str, list[str]] = {}
+
+    def add(self, reason: str, place: str | int) -> None:
+        """Count a row. Its place is a text, or the number of a line of the input."""
+        if self.fix:
+            named = f"{self.name}:{place}" if isinstance(place, int) else place
+            raise DataError(f"{named} is a {self.unit} {reason}. Correct it, or {self.fix}")
+        self.bad[reason] += 1
+        shown = self.places.setdefault(reason, [])
+        if len(shown) < PLACES_SHOWN:
+            shown.append(str(place))
+
+    def describe(self) -> str:
+        """Return text such as `3 rows: 2 with an empty side (a.tsv:4, a.tsv:9), 1 ...`."""
+        parts = []
+        for reason, count in self.bad.items():
+            places = ", ".join(self.places[reason]) + ", ..." * (count > PLACES_SHOWN)
+            parts.append(f"{count:,} {reason} ({places})")
+        return f"{counted(self.bad.total(), self.unit)}: {', '.join(parts)}"
+
+    def tell(self) -> None:
+        """Print the counts, if any, on standard error."""
+        if self.bad:
+            from tqdm.auto import tqdm  # its `write` does not break progress bars
+
+            tqdm.write(f"{self.name}: {self.describe()}", file=sys.stderr)
+
+    def check(self, most: float | None = None) -> None:
+        """Raise an error if the share of bad rows exceeds `most`. One bad row is always allowed."""
+        bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
+        share = MAX_BAD_ROWS if most is None else most
+        if (bad > 1 or not self.good) and bad > share * (self.good + bad):
+            setting = (
+                "" if most is None else ", or increase max_bad_rows (recipe key: data.max_bad_rows)"
+            )
+            raise DataError(
+                f"{self.name}: {bad:,} of {self.good + bad:,} rows are malformed, more than the "
+                f"allowed {share:.0%} ({self.describe()}). Correct them{setting}"
+            )
 
 
 def open_lines(path: Path) -> BinaryIO:
@@ -82,7 +149,11 @@ def checked_start(head: bytes, name: object) -> bytes:
     marked = (each for mark, each in OTHER_ENCODINGS.items() if head.startswith(mark))
     encoding = next(marked, None)
     if encoding is None:
-        refuse_other_files(head, name)
+        for start, (what, advice) in OTHER_FILES.items():
+            if re.match(start, head):
+                raise DataError(
+                    f"{name} is {what}. Give lines of text (also .gz, .xz, .bz2): {advice}"
+                )
         halves = head[::2].count(0), head[1::2].count(0)  # NULs of UTF-16 without a mark
         if max(halves) * 3 > len(head) and min(halves) * 9 < len(head):
             encoding = "UTF-16LE" if halves[1] > halves[0] else "UTF-16BE"
@@ -92,65 +163,147 @@ def checked_start(head: bytes, name: object) -> bytes:
     return head.removeprefix(codecs.BOM_UTF8)
 
 
-def ends_in_cr(head: bytes) -> bool:
-    """Return whether lines end in CR, as in classic Mac files and Excel's "CSV (Macintosh)"."""
-    return b"\n" not in head and b"\r" in head.rstrip(b"\r")
+def _in_pieces(read: Callable[[int], bytes], name: object, most: int) -> Iterator[list[bytes]]:
+    """Yield the complete lines after each read of at most `most` bytes, without LF.
 
-
-def refuse_other_files(head: bytes, name: object) -> None:
-    for start, (what, advice) in OTHER_FILES.items():
-        if re.match(start, head):
-            raise DataError(f"{name} is {what}. Give lines of text (also .gz, .xz, .bz2): {advice}")
+    A line that is too long raises an error before it is read completely.
+    """
+    number, rest = 1, bytearray()  # of the incomplete line
+    is_first, is_mac = True, False
+    while True:
+        try:
+            chunk = read(most)
+        except READ_ERRORS as error:
+            raise DataError(f"{name} is damaged after line {number - 1}: {error}") from error
+        if not chunk:
+            break
+        if is_first:
+            is_first, chunk = False, checked_start(chunk, name)
+            is_mac = b"\n" not in chunk and b"\r" in chunk.rstrip(b"\r")
+        if is_mac:  # classic Mac files and Excel's "CSV (Macintosh)"
+            if b"\n" in chunk:
+                raise DataError(f"{name} mixes CR and LF. Convert it: tr '\\r' '\\n' < OLD > NEW")
+            chunk = chunk.replace(b"\r", b"\n")
+        first, *others = chunk.split(b"\n")
+        rest += first
+        if len(rest) > LONGEST_LINE:
+            raise DataError(
+                f"{name}:{number} has more than {LONGEST_LINE:,} bytes. Expected lines of text. It "
+                "may be another kind of file, or lack line ends"
+            )
+        if others:
+            found = [bytes(rest), *others[:-1]]
+            rest = bytearray(others[-1])
+            number += len(found)
+            yield found
+    if rest:
+        yield [bytes(rest)]
 
 
 def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
-    """Yield the number of each line, from 1, and its bytes, including the line end."""
-    with open_lines(path) as lines:
-        yield from numbered(lines, path)
+    """Yield the number of each line, from 1, and its bytes without LF."""
+    with open_lines(path) as file:
+        yield from numbered(file, path)
 
 
-def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+def numbered(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield line numbers and bytes of an open file, as `raw_lines`. `path` is for messages."""
-    number = 0
-    while True:
-        try:
-            raw = lines.readline(LONGEST_LINE + 1)
-        except READ_ERRORS as error:
-            raise DataError(f"{path} is damaged after line {number}: {error}") from error
-        if not raw:
-            return
-        number += 1
-        refuse_long_line(raw, path, number)
-        if number == 1:
-            raw = checked_start(raw, path)
-            if ends_in_cr(raw):  # without LF, `raw` is the whole file
-                yield from enumerate(raw.replace(b"\r", b"\n").splitlines(keepends=True), 1)
-                return
-        yield number, raw
+    # `read1` keeps what precedes the damage in a packed file
+    return enumerate(chain.from_iterable(_in_pieces(cast(Any, file).read1, path, FEW_BYTES)), 1)
 
 
-def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None:
-    """Raise an error for a line above `LONGEST_LINE` bytes, complete or not."""
-    if len(line) > LONGEST_LINE:
-        raise DataError(
-            f"{name}:{number} has more than {LONGEST_LINE:,} bytes. Expected lines of text. It "
-            "may be another kind of file, or lack line ends"
-        )
+def decoded(raw: bytes, encoding: str = "utf-8") -> tuple[str, str | None]:
+    """Return the text of a line without CR, or an empty text and the reason why it is bad."""
+    if b"\0" in raw:
+        return "", NUL
+    try:
+        return raw.decode(encoding).rstrip("\r"), None
+    except UnicodeDecodeError:
+        return "", NOT_UTF8
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
     """Yield the number of each line, from 1, and its text without the line end."""
     for number, raw in raw_lines(path):
-        try:
-            line = raw.decode(encoding).rstrip("\r\n")
-        except UnicodeDecodeError as error:
+        text, wrong = decoded(raw, encoding)
+        if wrong is not None:
             raise DataError(
-                f"{path}:{number} is not {encoding} text ({error.reason} at byte {error.start}). "
-                "Convert the file, for example with iconv -f latin1 -t utf-8"
-            ) from error
-        if "\0" in line:
-            raise DataError(f"{path}:{number} has a NUL character. Expected {encoding} text")
-        yield number, line
+                f"{path}:{number} is a line {wrong}. Expected {encoding} text. Convert the file, "
+                "for example with iconv -f latin1 -t utf-8"
+            )
+        yield number, text
+
+
+def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line numbers with their text, skipping lines with invalid UTF-8 or NUL."""
+    for number, raw in raw_lines(path):
+        text, wrong = decoded(raw)
+        if wrong is None:
+            yield number, text
+
+
+def shown_input(path: str) -> str:
+    return "standard input" if path == "-" else path
+
+
+def read_blocks(
+    path: str, size: int = BLOCK, *, bad_lines: str = "keep", as_they_come: bool = False
+) -> Iterator[list[str]]:
+    """Yield the lines of a file, or of standard input (`-`), in blocks of at most `size` lines.
+
+    Blank lines are kept. NUL and invalid UTF-8 become U+FFFD. At the end, blank and damaged lines
+    are counted on standard error. If `bad_lines` is `refuse`, they raise an error instead. With
+    `as_they_come`, lines of standard input are yielded as soon as they arrive, in small blocks.
+    """
+    if path == "-" and sys.stdin is None:
+        raise DataError("Standard input is closed. Give a file")
+    stream: Any = nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
+    remarks = line_remarks(shown_input(path), bad_lines)
+    number = 0
+    with stream as file:
+        read = file.read1 if as_they_come and path == "-" else file.read
+        for found in _in_pieces(read, remarks.name, MOST_BYTES):
+            for start in range(0, len(found), size):
+                block = found[start : start + size]
+                yield _texts(block, number, remarks)
+                number += len(block)
+    remarks.tell()
+
+
+def line_remarks(name: str, bad_lines: str) -> Remarks:
+    """Return the remarks for the option `--bad-lines`: `keep` or `refuse`."""
+    return Remarks(name, fix="use --bad-lines keep" * (bad_lines == "refuse"), unit="line")
+
+
+def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str) -> list[str]:
+    """Check texts from a command line like lines. Lone surrogates become U+FFFD."""
+    remarks = line_remarks(name, bad_lines)
+    valid = _texts([text.encode("utf-8", "surrogateescape") for text in texts], 0, remarks)
+    remarks.tell()
+    return valid
+
+
+def is_blank(line: str) -> bool:
+    return not line or line.isspace()
+
+
+def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
+    """Decode lines. `before` is the number of earlier lines of the input."""
+    try:
+        texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
+        is_text = b"\0" not in b"".join(block)
+    except UnicodeDecodeError:
+        texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
+        is_text = False
+    if is_text and all(texts) and not any(map(str.isspace, texts)):
+        return texts
+    for place, (line, text) in enumerate(zip(block, texts, strict=True)):
+        if is_blank(text):
+            remarks.add(BLANK, before + place + 1)
+        elif not is_text and decoded(line)[1]:
+            remarks.add("with invalid UTF-8 or NUL", before + place + 1)
+            texts[place] = text.replace("\0", "\ufffd")
+    return texts
 
 
 def table_rows(

@@ -5,43 +5,46 @@ and counted. An error is raised only if too large a share of the rows is bad.
 """
 
 import csv
-import io
 import json
 import logging
 import math
 import random
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.io.blocks import is_blank
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.files import visible_files
-from paraphrastic_hf.io.lines import aligned_lines, raw_lines, table_kind
+from paraphrastic_hf.io.lines import (
+    BLANK,
+    NOT_UTF8,
+    NUL,
+    Remarks,
+    aligned_lines,
+    decoded,
+    is_blank,
+    raw_lines,
+    table_kind,
+)
 
 logger = logging.getLogger(__name__)
 
 BAD_ROWS = ("skip", "refuse")
-MAX_BAD_ROWS = 0.2  # default share of bad rows in a source
-PLACES_SHOWN = 5
 FIRST_ROWS = 100  # number of rows from which the layout of a table is detected
+T = TypeVar("T")
 Pair = tuple[str, str]
 Row = tuple[str, list[str] | str]  # the place of a row, and its cells or the reason why it is bad
 
-
-class Harmless(str):
-    """Reason to skip a row. Rows skipped for this reason do not count toward `max_bad_rows`."""
-
-
-BLANK = Harmless("that are blank")
-TWO, NO_OBJECT = "without two columns", "that are not JSON objects"
+TWO, NO_OBJECT = "without two columns", "that is not a JSON object"
 NO_VALUE = "without a score or label"
-NO_TEXT, NUL, NOT_UTF8 = "whose sides are not texts", "with a NUL character", "not valid UTF-8"
+NO_TEXT = "whose sides are not texts"
 
 # names of the two text columns, without punctuation, most specific first
 NAMES = (
@@ -76,40 +79,6 @@ CODES = (
 LANGUAGES = frozenset(CODES.split())
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)?")  # with or without a region, such as pt-BR
 _PROSE = re.compile(r"\S\s+\S|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\uffdc]")
-
-
-@dataclass
-class RowReport:
-    good: int = 0
-    bad: Counter[str] = field(default_factory=Counter)
-    places: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, reason: str, place: str) -> None:
-        self.bad[reason] += 1
-        shown = self.places.setdefault(reason, [])
-        if len(shown) < PLACES_SHOWN:
-            shown.append(place)
-
-    def describe(self) -> str:
-        """Return text such as `2 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9)`."""
-        parts = [
-            f"{count:,} {reason} ({', '.join(self.places[reason])})"
-            for reason, count in self.bad.items()
-        ]
-        return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
-
-    def check(self, name: str, most: float | None = None) -> None:
-        """Raise an error if the share of bad rows exceeds `most`. One bad row is always allowed."""
-        bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
-        share = MAX_BAD_ROWS if most is None else most
-        if (bad > 1 or not self.good) and bad > share * (self.good + bad):
-            setting = (
-                "" if most is None else ", or increase max_bad_rows (recipe key: data.max_bad_rows)"
-            )
-            raise DataError(
-                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than the "
-                f"allowed {share:.0%} ({self.describe()}). Correct them{setting}"
-            )
 
 
 @dataclass(frozen=True)
@@ -373,35 +342,49 @@ def clean_pairs(
     beside: int = 0,
 ) -> list[Any]:
     """Return the good pairs of a source, in order, as tuples of texts and of `beside` further
-    cells. A source of more than `max_pairs` is sampled at random. The other options are those of
-    `good_rows`.
+    cells. A source of more than `max_pairs` is sampled at random.
     """
-    report, outside = RowReport(), 0
+    remarks, outside = Remarks(name), 0
 
-    def within() -> Iterator[list[str]]:
+    def within() -> Iterator[tuple[str, ...]]:
         nonlocal outside
         good = good_rows(
-            rows, name=name, bad_rows=bad_rows, max_bad_rows=max_bad_rows, report=report
+            rows, name=name, bad_rows=bad_rows, max_bad_rows=max_bad_rows, remarks=remarks
         )
-        for pair in good:
-            if _within(pair, min_words, max_words):
-                yield pair
-            else:
+        for row in good:
+            words = [len(side.split()) for side in row[:2]]
+            if min(words) < min_words or (max_words is not None and max(words) > max_words):
                 outside += 1
+            else:
+                yield tuple(row[: 2 + beside])
 
-    pairs = _sample(within(), max_pairs, random.Random(seed), 2 + beside)
+    pairs = sample(within(), max_pairs, seed)
     if not pairs:
         most = "" if max_words is None else f" or above max_words ({max_words})"
-        reasons = [report.describe()] if report.bad else []
+        reasons = [remarks.describe()] if remarks.bad else []
         if outside:
             reasons.append(
                 f"{counted(outside, 'pair')} with a side below min_words ({min_words}){most}"
             )
         why = f": {'; '.join(reasons)}" if reasons else ""
         raise DataError(f"{name} has no usable sentence pairs{why}")
-    if report.bad:
-        logger.warning("%s: %s", name, report.describe())
+    if remarks.bad:
+        logger.warning("%s: skipped %s", name, remarks.describe())
     return pairs
+
+
+def sample(items: Iterable[T], most: int | None, seed: int) -> list[T]:
+    """Return a uniform sample of at most `most` items (None: all), in their order."""
+    if most is None:
+        return list(items)
+    choice = random.Random(seed)
+    kept: list[tuple[int, T]] = []
+    for number, item in enumerate(items):  # reservoir sampling
+        if len(kept) < most:
+            kept.append((number, item))
+        elif (slot := choice.randrange(number + 1)) < most:
+            kept[slot] = (number, item)
+    return [item for _, item in sorted(kept, key=itemgetter(0))]
 
 
 def good_rows(
@@ -411,32 +394,32 @@ def good_rows(
     number: int | None = None,
     bad_rows: str = "skip",
     max_bad_rows: float | None = None,
-    report: RowReport | None = None,
+    remarks: Remarks | None = None,
 ) -> Iterator[list[str]]:
-    """Yield the good rows, with stripped cells. At the end, warn with counts of the bad rows.
+    """Yield the good rows, with stripped cells. Skip or refuse the others (`bad_rows`).
 
-    `number` is the index of a cell that must hold a finite number. Bad rows are skipped or refused
-    (`bad_rows`). A share above `max_bad_rows`, 0 to 1, is an error.
+    `number` is the index of a cell that must hold a finite number. A share of bad rows above
+    `max_bad_rows`, 0 to 1, is an error. Without `remarks`, the end warns of bad rows.
     """
     if bad_rows not in BAD_ROWS:
         raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
-    found = RowReport() if report is None else report
+    found = Remarks(name) if remarks is None else remarks
+    found.fix = "set data.bad_rows to skip" * (bad_rows == "refuse")
     for place, cells in rows:
         if isinstance(cells, str):
-            wrong = cells
+            found.add(cells, place)
+            continue
+        cells = [cell.strip() for cell in cells]
+        if not all(cells[:2]):
+            found.add("with an empty side", place)
+        elif number is not None and not _is_number(cells[number]):
+            found.add("with a score that is not a number", place)
         else:
-            cells = [cell.strip() for cell in cells]
-            if all(cells[:2]) and (number is None or _is_number(cells[number])):
-                found.good += 1
-                yield cells
-                continue
-            wrong = "with a score that is not a number" if all(cells[:2]) else "with an empty side"
-        if bad_rows == "refuse":
-            raise DataError(f"{place} is a row {wrong}. Correct it, or set data.bad_rows to skip")
-        found.add(wrong, place)
-    found.check(name, max_bad_rows)
-    if report is None and found.bad:
-        logger.warning("%s: %s", name, found.describe())
+            found.good += 1
+            yield cells
+    found.check(max_bad_rows)
+    if remarks is None and found.bad:
+        logger.warning("%s: skipped %s", name, found.describe())
 
 
 def iterate_rows(
@@ -503,27 +486,10 @@ def has_named_columns(path: Path) -> bool:
     return path.is_dir() or path.suffix == ".parquet" or table_kind(path) is not None
 
 
-def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line numbers with their text, skipping lines with invalid UTF-8 or NUL."""
-    for number, raw in raw_lines(path):
-        text, wrong = _decoded(raw)
-        if wrong is None:
-            yield number, text
-
-
-def _decoded(raw: bytes) -> tuple[str, str | None]:
-    if b"\0" in raw:
-        return "", NUL
-    try:
-        return raw.decode("utf-8").rstrip("\r\n"), None
-    except UnicodeDecodeError:
-        return "", NOT_UTF8
-
-
 def _tsv_rows(path: Path) -> Generator[Row, None, None]:
     name, separator = path.name, ""
     for number, raw in raw_lines(path):
-        text, wrong = _decoded(raw)
+        text, wrong = decoded(raw)
         if wrong is None and is_blank(text):
             wrong = BLANK
         separator = separator or separator_of(text)
@@ -537,7 +503,7 @@ def separator_of(line: str) -> str:
 
 def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
     for number, *raw in aligned_lines(first, second, raw_lines):
-        (a, wrong), (b, wrong_too) = map(_decoded, raw)
+        (a, wrong), (b, wrong_too) = map(decoded, raw)
         yield f"{first.name}:{number}", wrong or wrong_too or [a, b]
 
 
@@ -557,8 +523,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
     def text() -> Iterator[str]:
         for _, raw in raw_lines(path):
             # invalid UTF-8 becomes surrogates, which are detected below
-            line = raw.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-            yield line.replace("\r", " ")  # the parser would end the row there
+            line = raw.decode("utf-8", "surrogateescape").removesuffix("\r")
+            yield line.replace("\r", " ") + "\n"  # the parser would end the row at CR
 
     reader = csv.reader(text(), delimiter=delimiter, strict=True)
     try:
@@ -585,7 +551,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
     _, head = next(lines, (1, b""))
     if head.lstrip().startswith(b"["):
         try:
-            values = json.load(io.BytesIO(head + b"".join(raw for _, raw in lines)))
+            values = json.loads(b"\n".join([head, *(raw for _, raw in lines)]))
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path} is damaged: {error}") from error
         for place, value in enumerate(values):
@@ -700,50 +666,28 @@ def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _open_parquet(files: Sequence[Path], name: str, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
+    def rows(keeps: Callable[[Any], bool], size: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for number, row in enumerate(parquet_rows(files, keeps, size)):
+            yield f"{name}:{number}", row
+
+    first = islice(rows(lambda field: field.type.num_fields == 0, FIRST_ROWS), FIRST_ROWS)
+    layout = _layout_of_mappings([row for _, row in first], name, wanted)
+    taken = {layout.names[place] for place in layout.taken}
+    return layout, _laid_out(rows(lambda field: field.name in taken, 1 << 16), layout, wanted)
+
+
+def parquet_rows(
+    files: Sequence[Path], keeps: Callable[[Any], bool], size: int
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of parquet files, with the columns whose field `keeps` accepts."""
+    require("data", "pyarrow", what=f"reading {files[0]}")
     import pyarrow.parquet as pq
 
-    def rows(columns: Sequence[str], size: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        number = 0
+    for path in files:
         try:
-            for file in files:
-                for batch in pq.ParquetFile(file).iter_batches(size, columns=columns):
-                    for row in batch.to_pylist():
-                        yield f"{name}:{number}", row
-                        number += 1
+            file = pq.ParquetFile(path)
+            names = [field.name for field in file.schema_arrow if keeps(field)]
+            for batch in file.iter_batches(size, columns=names):
+                yield from batch.to_pylist()
         except Exception as error:  # pyarrow raises many kinds
-            raise DataError(f"{name} is damaged: {error}") from error
-
-    try:
-        schema = pq.read_schema(files[0])
-    except Exception as error:
-        raise DataError(f"{name} is damaged: {error}") from error
-    scalars = [
-        n for n, kind in zip(schema.names, schema.types, strict=True) if kind.num_fields == 0
-    ]
-    first = [row for _, row in islice(rows(scalars, FIRST_ROWS), FIRST_ROWS)]
-    layout = _layout_of_mappings(first, name, wanted)
-    taken = list(dict.fromkeys(layout.names[place] for place in layout.taken))
-    return layout, _laid_out(rows(taken, 1 << 16), layout, wanted)
-
-
-def _within(sides: list[str], min_words: int, max_words: int | None) -> bool:
-    words = [len(side.split()) for side in sides[:2]]
-    return min(words) >= min_words and (max_words is None or max(words) <= max_words)
-
-
-def _sample(
-    rows: Iterable[list[str]], most: int | None, choice: random.Random, columns: int
-) -> list[tuple[str, ...]]:
-    """Sample rows uniformly (reservoir sampling) and restore their order."""
-    if most is None:
-        return [tuple(row[:columns]) for row in rows]
-    kept: list[tuple[int, tuple[str, ...]]] = []
-    for index, row in enumerate(rows):
-        pair = tuple(row[:columns])
-        if len(kept) < most:
-            kept.append((index, pair))
-        else:
-            slot = choice.randrange(index + 1)
-            if slot < most:
-                kept[slot] = (index, pair)
-    return [pair for _, pair in sorted(kept)]
+            raise DataError(f"{path} is damaged: {error}") from error

@@ -18,6 +18,7 @@ COLORS = (  # the palette of Okabe and Ito, safe for color blindness
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444c56",
 )  # fmt: skip
 DASHES = ("-", "--", ":", "-.")  # after the last color
+MARKED = 30  # with fewer points, each has a marker
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -44,12 +45,7 @@ def png(figure: Figure, title: str = "", dpi: int = 150) -> bytes:
 
 
 def human(value: float, digits: int = 6) -> str:
-    """Format a number for a plot.
-
-    Example:
-        >>> [human(value) for value in (0.5, 10_000, 2_500_000, 1e-5)]
-        ['0.5', '10k', '2.5M', '1e-5']
-    """
+    """Format a number for a plot."""
     value = float(f"{value:.{digits}g}")
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:
@@ -146,15 +142,17 @@ def lines(
     log: bool = False,
     **options: Any,
 ) -> None:
-    """Draw each curve, x and y values by name, as a line with points. Curves of a single point
-    become bars. With `log`, the x axis is logarithmic if its values span a factor of ten.
+    """Draw each curve, x and y values by name, as a line, with points if they are few. Curves of a
+    single point become bars. With `log`, the x axis is logarithmic if its values span a factor of
+    ten.
     """
     if curves and all(len(x) == 1 for x, _ in curves.values()):
         heights = [y[0] for _, y in curves.values()]
         return bars(axes, list(curves), heights, ylabel or title, title if ylabel else "")
     for number, (name, points) in enumerate(curves.items()):
+        marker = "o" if len(points[0]) < MARKED else ""
         axes.plot(
-            *points, marker="o", markersize=3.5, linewidth=1.6, label=name,
+            *points, marker=marker, markersize=3.5, linewidth=1.6, label=name,
             linestyle=DASHES[number // len(COLORS) % len(DASHES)],
             color=COLORS[number % len(COLORS)],
         )  # fmt: skip

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.io.download import status_of
 
 # Each pattern starts with a literal, which `re` finds fast. A look-behind then checks the
 # characters before it.
@@ -225,32 +226,21 @@ def _explained(repository: str) -> Iterator[None]:
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
 
+    hub = constants.ENDPOINT
     # errors of its HTTP library, and RuntimeError if the upload of a large file fails
     failures: tuple[type[Exception], ...]
     failures = (*HfHubHTTPError.__bases__, OSError, ValueError, RuntimeError)
     try:
         yield
     except failures as error:
-        status = _status(error)
-        if status == 401 or isinstance(error, LocalTokenNotFoundError):
-            message = f"No valid token. Create one with write access at {SETTINGS}, then run "
-            message += "`hf auth login` or set HF_TOKEN"
-        elif status == 403:
-            message = f"The token may not write to {repository}"
-        elif status == 412:
-            message = f"{repository} changed during the upload. Repeat the command"
-        elif status:
-            message = f"{constants.ENDPOINT} refused {repository} ({error}). Repeat the command"
-        else:
-            message = f"Cannot reach {constants.ENDPOINT} ({error}). Repeat the command later, or "
-            message += "write the folder with --dry-run"
-        raise PublishError(message) from error
-
-
-def _status(error: BaseException | None) -> int:
-    while error is not None:
-        status = getattr(getattr(error, "response", None), "status_code", None)
-        if status:
-            return int(status)
-        error = error.__cause__
-    return 0
+        messages = {
+            0: f"Cannot reach {hub} ({error}). Repeat the command later, or write the folder with "
+            "--dry-run",
+            401: f"No valid token. Create one with write access at {SETTINGS}, then run "
+            "`hf auth login` or set HF_TOKEN",
+            403: f"The token may not write to {repository}",
+            412: f"{repository} changed during the upload. Repeat the command",
+        }
+        status = 401 if isinstance(error, LocalTokenNotFoundError) else status_of(error)
+        other = f"{hub} refused {repository} ({error}). Repeat the command"
+        raise PublishError(messages.get(status, other)) from error

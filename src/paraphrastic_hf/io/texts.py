@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.files import visible_files
 from paraphrastic_hf.io.lines import raw_lines, table_kind
+from paraphrastic_hf.io.pairs import parquet_rows
 
 logger = logging.getLogger(__name__)
+ROWS = 1 << 16  # of parquet, read at a time
 
 
 def every_text(path: Path) -> Iterator[str]:
@@ -34,14 +35,16 @@ def every_text(path: Path) -> Iterator[str]:
 
 def _texts(path: Path) -> Iterator[str]:
     if path.suffix == ".parquet":
-        yield from _parquet(path)
+        # strings, also in lists, structs and dictionaries
+        for row in parquet_rows([path], lambda field: "string" in str(field.type), ROWS):
+            yield from _strings(row)
         return
     kind = table_kind(path)
     if kind == "JSON":
         yield from _json(path)
         return
     for _, raw in raw_lines(path):
-        line = raw.decode("utf-8", "replace").rstrip("\r\n")
+        line = raw.decode("utf-8", "replace").rstrip("\r")
         yield from _cells(line) if kind == "CSV" and "\t" not in line else line.split("\t")
 
 
@@ -59,7 +62,7 @@ def _json(path: Path) -> Iterator[str]:
         try:
             values = [json.loads(raw) for raw in lines if raw.strip()]
         except ValueError:  # one value over several lines
-            values = [json.loads(b"".join(lines))]
+            values = [json.loads(b"\n".join(lines))]
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is damaged: {error}") from error
     yield from _strings(values)
@@ -71,20 +74,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, dict)):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _strings(each)
-
-
-def _parquet(path: Path) -> Iterator[str]:
-    require("data", "pyarrow", what=f"reading {path}")
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-        texts = [
-            field.name
-            for field in file.schema_arrow
-            if "string" in str(field.type)  # also in lists, structs and dictionaries
-        ]
-        for batch in file.iter_batches(columns=texts):
-            yield from _strings(batch.to_pylist())
-    except Exception as error:  # pyarrow raises many kinds
-        raise DataError(f"{path} is damaged: {error}") from error

@@ -14,10 +14,10 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.files import write_json
-from paraphrastic_hf.io.pairs import good_rows, iterate_rows, rows_of_dataset
+from paraphrastic_hf.io.pairs import good_rows
 from paraphrastic_hf.pipelines.recipe import BitextArguments, CorpusData
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
-from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
+from paraphrastic_hf.training.data.sources import open_source
 
 CORPUS, LICENSE = "corpus", "license"  # columns with the origin of a row
 HELD = 100_000  # maximum number of rows in memory, over all tasks
@@ -80,8 +80,9 @@ def _pairs(
     languages = source.languages or [data.reference, data.reference]
     first = languages.index(data.reference)
     taken = 0
-    rows = good_rows(_open(source, data_root), name=source.title, max_bad_rows=data.max_bad_rows)
-    for number, sides in enumerate(rows):
+    _, rows = open_source(source, data_root, name=source.title)
+    good = good_rows(rows, name=source.title, max_bad_rows=data.max_bad_rows)
+    for number, sides in enumerate(good):
         if number % source.every:
             continue
         if taken == source.max_pairs:
@@ -91,17 +92,6 @@ def _pairs(
         if source.dataset is not None or not one.isprintable() or not other.isprintable():
             one, other = one.translate(_TO_SPACES), other.translate(_TO_SPACES)
         yield one, other
-
-
-def _open(
-    source: BitextArguments, data_root: str | Path | None
-) -> Iterator[tuple[str, list[str] | str]]:
-    if source.dataset is None:
-        second = resolve_path(source.second, data_root) if source.second else None
-        path = resolve_path(str(source.path), data_root)
-        return iterate_rows(path, second=second, columns=source.columns)
-    corpus = open_dataset(source.dataset, source.dataset.split, data_root)
-    return rows_of_dataset(corpus, name=source.title, columns=source.columns)
 
 
 def dealt_rows(

@@ -15,8 +15,8 @@ from paraphrastic_hf.encoders.storage.arrays import array_writer
 from paraphrastic_hf.encoders.storage.fingerprint import named_hash
 from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import read_json, write_json
+from paraphrastic_hf.io.lines import read_blocks
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.store import file_stamp
 from paraphrastic_hf.pipelines.executors.registry import run_stages

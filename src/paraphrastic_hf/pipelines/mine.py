@@ -16,8 +16,8 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import read_json, write_bytes
+from paraphrastic_hf.io.lines import read_blocks
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, dropped, link
 from paraphrastic_hf.mining.neighbors import Neighbors, nearest

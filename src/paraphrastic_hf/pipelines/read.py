@@ -1,13 +1,12 @@
 """Read a finished corpus: a `corpus make` folder, parquet, a saved dataset, TSV, CSV or JSON."""
 
-import random
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import visible_files
-from paraphrastic_hf.io.pairs import good_rows, iterate_rows
+from paraphrastic_hf.io.pairs import good_rows, iterate_rows, sample
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION, Row, Score
 
 AT_A_TIME = 10_000
@@ -38,15 +37,7 @@ def sample_rows(
     path: str | Path, most: int | None, columns: Sequence[str] = (), *, seed: int = 1
 ) -> list[Row]:
     """Return a random sample of at most `most` rows (None: all), in the order of the corpus."""
-    choice = random.Random(seed)
-    kept: list[tuple[int, Row]] = []
-    rows = (row for some in read_corpus(path, columns) for row in some)
-    for number, row in enumerate(rows):
-        if most is None or len(kept) < most:
-            kept.append((number, row))
-        elif (slot := choice.randrange(number + 1)) < most:
-            kept[slot] = (number, row)
-    return [row for _, row in sorted(kept, key=lambda item: item[0])]
+    return sample(chain.from_iterable(read_corpus(path, columns)), most, seed)
 
 
 def number_of(row: Row, column: str) -> float | None:

@@ -46,13 +46,6 @@ class Tree:
 
     `label` is the label of a phrase, or the part of speech of a `word`, whose brackets are not
     escaped.
-
-    Example:
-        >>> tree = read_tree("(ROOT (S (NP (PRP She)) (VP (VBD drove)) (. .)))")
-        >>> tree.words(), tree.linear()
-        (['She', 'drove', '.'], '(ROOT(S(NP(PRP))(VP(VBD))(.)))')
-        >>> print(template(tree))
-        (ROOT (S (NP) (VP) (.)))
     """
 
     label: str
@@ -211,11 +204,6 @@ def normalized(tree: Tree) -> Tree:
     Traces are removed, and so are phrases that contain only traces. Labels such as `NP-SBJ-1`,
     `NP=2` or `ADVP|PRT` are cut to their first part. Labels outside the Penn Treebank are replaced
     by the closest Penn Treebank label. The root becomes `ROOT`, and is added if missing.
-
-    Example:
-        >>> tree = read_tree("( (S (NP-SBJ-1 (NN Time)) (VP (VBZ flies) (NP (-NONE- *-1)))))")
-        >>> print(normalized(tree))
-        (ROOT (S (NP (NN Time)) (VP (VBZ flies))))
     """
     found = _normalized(tree)
     if found is None:

@@ -36,8 +36,7 @@ def spans_of(tree: Tree) -> SpanTree:
             node = node.children[0]
         if node.word is None:
             chain.append(node.label)
-        place = len(phrases)
-        start = len(words)
+        place, start = len(phrases), len(words)
         if chain:
             phrases.append((start, start, CHAIN.join(chain)))
         if node.word is not None:
@@ -59,38 +58,18 @@ def tree_of_spans(
     """Build the tree of a sentence from its spans, under a root.
 
     `phrases` are spans as in `SpanTree`, outer spans first, then left to right.
-
-    Example:
-        >>> print(tree_of_spans(["Go", "home"], ["VB", "RB"], [(0, 2, "S+VP"), (1, 2, "ADVP")]))
-        (ROOT (S (VP (VB Go) (ADVP (RB home)))))
     """
-    leaves = [Tree(tag, word=word) for word, tag in zip(words, tags, strict=True)]
-    open_phrases: list[tuple[int, int, str]] = [(0, len(leaves), ROOT)]
-    below: list[list[Tree]] = [[]]
-    reached = 0
-
-    def fill(end: int) -> None:
-        nonlocal reached
-        below[-1].extend(leaves[reached:end])
-        reached = max(reached, end)
-
-    def close() -> None:
-        _, end, label = open_phrases.pop()
-        fill(end)
-        children = tuple(below.pop())
+    parts = {  # end and tree of the largest part so far that begins at each word
+        start: (start + 1, Tree(tag, word=word))
+        for start, (word, tag) in enumerate(zip(words, tags, strict=True))
+    }
+    for start, end, label in reversed([(0, len(words), ROOT), *phrases]):
+        children: tuple[Tree, ...] = ()
+        place = start
+        while place < end:
+            place, child = parts[place]
+            children = (*children, child)
         for each in reversed(label.split(CHAIN)):
             children = (Tree(each, children),)
-        if below:
-            below[-1].extend(children)
-        else:
-            below.append(list(children))
-
-    for start, end, label in phrases:
-        while start >= open_phrases[-1][1]:
-            close()
-        fill(start)
-        open_phrases.append((start, end, label))
-        below.append([])
-    while open_phrases:
-        close()
-    return below[0][0]
+        parts[start] = end, children[0]
+    return parts[0][1]

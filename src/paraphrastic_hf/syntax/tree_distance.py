@@ -12,11 +12,6 @@ def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int
 
     The children of a deleted node take its place, in order. `words` count as nodes below their
     parts of speech. The published evaluations of syntactic control compare only labels.
-
-    Example:
-        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
-        >>> tree_edit_distance(read_tree("(S(NP(PRP))(VP))"), read_tree("(S(PRP)(VP)(.))"))
-        2
     """
     one, other = _Numbered.of(first, words), _Numbered.of(second, words)
     distance = [[0] * len(other.labels) for _ in one.labels]

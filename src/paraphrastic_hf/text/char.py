@@ -21,11 +21,7 @@ from paraphrastic_hf.text.normalize import build_normalizer, normalize
 
 
 class CharTokenizer(FastTokenizer):
-    """Tokenizer that splits text into characters.
-
-    `characters` are in the order of their ids, which start at 2. Unknown characters are dropped, or
-    get id 1 if `keep_unknown`.
-    """
+    """Tokenizer that splits text into `characters`, given in the order of their ids from 2."""
 
     kind = "char"
     keeps_to_words = False

@@ -26,11 +26,9 @@ PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 
 
 class CharNgramTokenizer(OwnTokenizer):
-    """Tokenizer that splits text into overlapping character n-grams.
+    """Tokenizer that splits text into overlapping `ngrams`, given in the order of their ids from 2.
 
-    `ngrams` are in the order of their ids, which start at 2. `padding_mode` adds a space on `both`
-    sides, only on the `left`, or `none`. Unknown n-grams are dropped, or get id 1 if
-    `keep_unknown`.
+    `padding_mode` adds a space on `both` sides, only on the `left`, or `none`.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -174,14 +172,7 @@ class CharNgramTokenizer(OwnTokenizer):
 def extract_ngrams(
     text: str, orders: Sequence[int], padding_mode: str = "both", spans_spaces: bool = True
 ) -> list[str]:
-    """Return the n-grams of a normalized text, order by order.
-
-    Example:
-        >>> extract_ngrams("cat", [3])
-        [' ca', 'cat', 'at ']
-        >>> extract_ngrams("a cat", [4], spans_spaces=False)
-        [' cat', 'cat ']
-    """
+    """Return the n-grams of a normalized text, order by order."""
     if not text:
         return []
     left, right = PADDINGS[padding_mode]

@@ -31,14 +31,10 @@ class SpecialIds:
 
 
 class TextTokenizer(Protocol):
-    """Interface of all tokenizers of this package.
-
-    Attributes:
-        keeps_to_words: Whether no token crosses white space.
-    """
+    """Interface of all tokenizers. Unknown tokens are dropped, or get an id if `keep_unknown`."""
 
     lowercase: bool
-    keeps_to_words: bool
+    keeps_to_words: bool  # whether no token crosses white space
 
     @property
     def vocab_size(self) -> int: ...

@@ -47,7 +47,7 @@ class FastTokenizer:
     def save(self, directory: str | Path) -> None:
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        write_tokenizer(directory, self._fast)
+        write_tokenizer(directory, self.to_fast())
         write_json(
             directory / "paraphrastic_tokenizer.json", {"kind": self.kind, **self.settings()}
         )

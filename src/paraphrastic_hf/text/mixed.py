@@ -16,11 +16,7 @@ from paraphrastic_hf.text.ragged import Ragged
 
 
 class MixedTokenizer:
-    """Tokenizer that concatenates the ids of several tokenizers.
-
-    Args:
-        parts: Two or more tokenizers, equal in `lowercase`.
-    """
+    """Tokenizer that concatenates the ids of two or more tokenizers, equal in `lowercase`."""
 
     keeps_to_words = False
 

@@ -2,7 +2,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.extras import require
 
 WORD = re.compile(r"\w+|[^\w\s]")
 LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -20,10 +20,6 @@ def ngram_overlap(first: str, second: str, n: int) -> float:
     It is 0 for a text without n-grams. An n-gram that occurs a and b times counts min(a, b) times.
     With n = 3 this is the trigram overlap of thesis 4.5.4. For the undefined "n-gram overlap" of
     6.3.3, this package uses n = 1. Tokens are runs of letters and digits, and punctuation marks.
-
-    Example:
-        >>> ngram_overlap("the cat sat down", "a cat sat down", 3)
-        0.5
     """
     left, right = (Counter(word_ngrams(text, n)) for text in (first, second))
     fewest = min(left.total(), right.total())
@@ -32,13 +28,9 @@ def ngram_overlap(first: str, second: str, n: int) -> float:
 
 def lemmatize(texts: Sequence[str]) -> list[str]:
     """Replace each word, separated by spaces, by its lemma from simplemma (thesis, 3.5.1)."""
-    try:
-        import simplemma
-    except ImportError as error:
-        raise RecipeError(
-            "training.exclude partners_and_lemmas requires simplemma. Run pip install "
-            "'paraphrastic-hf[lemmas]', or set training.exclude to partners"
-        ) from error
+    require("lemmas", "simplemma", what="training.exclude partners_and_lemmas")
+    import simplemma
+
     return [
         " ".join(simplemma.lemmatize(word, lang="en") for word in text.split()) for text in texts
     ]

@@ -23,8 +23,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.files import SPECIAL_TOKENS, write_bytes, write_json, write_tokenizer
-from paraphrastic_hf.text.contract import SpecialIds
+from paraphrastic_hf.io.files import SPECIAL_TOKENS, write_bytes
+from paraphrastic_hf.text.fast import FastTokenizer
 from paraphrastic_hf.text.normalize import APART_PLANE, SPACE_MARK, build_normalizer, normalize
 from paraphrastic_hf.text.ragged import Ragged
 
@@ -35,16 +35,12 @@ DAMAGED = "Download or train the model again"
 NORMAL_PIECE, UNKNOWN_PIECE, CONTROL_PIECE = 1, 2, 3  # sentencepiece's types
 
 
-class SubwordTokenizer:
-    """Tokenizer that splits text into the pieces of a sentencepiece model.
+class SubwordTokenizer(FastTokenizer):
+    """Tokenizer that splits text into the pieces of a serialized sentencepiece model."""
 
-    `model` is the serialized model (`spiece.model`). Unknown characters are dropped, or get id 1 if
-    `keep_unknown`.
-    """
-
+    kind = "sentencepiece"
     file = "spiece.model"
     keeps_to_words = True
-    special = SpecialIds(PAD_ID, UNKNOWN_ID)
 
     def __init__(
         self,
@@ -193,12 +189,9 @@ class SubwordTokenizer:
         return [self._processor.id_to_piece(i) for i in range(self.vocab_size)]
 
     def save(self, directory: str | Path) -> None:
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        write_bytes(directory / self.file, self._model)
-        write_tokenizer(directory, self.to_fast())
-        settings = {"lowercase": self.lowercase, "keep_unknown": self.keep_unknown}
-        write_json(directory / "paraphrastic_tokenizer.json", {"kind": "sentencepiece", **settings})
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        write_bytes(Path(directory) / self.file, self._model)
+        super().save(directory)
 
     def to_fast(self) -> Tokenizer:
         """Build a tokenizer of the `tokenizers` library that gives the same ids.

@@ -25,11 +25,7 @@ WORD_PATTERN = rf"(?<={LETTER})'\w{{1,2}}\b|{LETTER}+|(?!{LETTER})\S"
 
 
 class WordTokenizer(FastTokenizer):
-    """Tokenizer that splits text into words.
-
-    `words` are in the order of their ids, which start at 2. Unknown words are dropped, or get id 1
-    if `keep_unknown` (as in PARAGRAM).
-    """
+    """Tokenizer that splits text into `words`, given in the order of their ids from 2."""
 
     kind = "word"
     keeps_to_words = True

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from paraphrastic_hf.models.base import ParaphrasticModel
-    from paraphrastic_hf.training.engine.loop import Objective
+    from paraphrastic_hf.training.engine.loop import Evaluation, Objective
 
 
 class Recipe(Protocol):
@@ -79,7 +79,7 @@ class TrainingJob(Protocol):
     def objective(self, model: Any, accelerator: Accelerator) -> Objective:
         """Return the training objective."""
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes a model's development score. Higher is better.
 
         None without a development set. The run then keeps the last weights.

@@ -31,6 +31,7 @@ def warnings(caplog: pytest.LogCaptureFixture, *sources: SourcePairs) -> list[st
     ("sources", "noticed"),
     [
         ([("en-fr", "en", "fr"), ("en-de", "en", "de")], []),
+        ([("en-fr", "fr", "fr")], [r"\b1\b.*\bfr\b.*\ben\b"]),
         ([("en-fr", "fr", "en")], [r"languages: \[en, fr\]"]),  # the other order
         ([("en-fr", "en", "de")], [r"\b2\b.*\bde\b.*\bfr\b"]),  # another language
         ([("en-fr", "en", "fr"), ("en-fr", "eng", "fr")], [r"\beng\b"]),  # two codes for one

@@ -37,77 +37,35 @@ RUNS = {  # recipe and options
 # Every run is a fork of one process that has imported everything. Arguments: a recipe, a folder for
 # the runs `whole` and `killed-N`, and the number of points N.
 PROGRAM = """
-import gc, os, signal, sys
+import gc, signal, sys
 from pathlib import Path
-import torch
 from paraphrastic_hf.text.language_id import known_languages
-from paraphrastic_hf.training.contrastive import job
 from paraphrastic_hf.training.engine import curve
-from paraphrastic_hf.training.generative import job
-from paraphrastic_hf.training.language_model import job
-from paraphrastic_hf.training.translation import job
-from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.engine.run import train
+from tests.robustness.attack import Run, import_all
 
-
-# drawing takes longer than a run
+import_all()
+# drawing and loading the language identifier take longer than a run
 curve.draw = lambda curves, titles: sorted(curves.items())
 curve.png = lambda numbers, dpi: repr(numbers).encode()
-known_languages()  # loading the language identifier takes longer than a run
-recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
-points = int(sys.argv[3])
-KINDS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
-
-
-def in_a_fork(output, kill_at=None):
-    events = os.open(folder / "events", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-    child = os.fork()
-    if child == 0:
-        seen = 0
-
-        def hook(event, arguments):
-            nonlocal seen
-            if event not in KINDS or not str(arguments[0]).startswith(str(output)):
-                return
-            if event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
-                return
-            seen += 1
-            os.write(events, b".")
-            if seen == kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(hook)
-        try:
-            train(recipe, output, progress=False)
-            if output.name == "whole":
-                (folder / "modules").write_text(" ".join(sys.modules))
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    os.close(events)
-    count = (folder / "events").stat().st_size
-    return count, os.WIFSIGNALED(status), os.waitstatus_to_exitcode(status)
-
-
-total, _, code = in_a_fork(folder / "whole")
-assert code == 0
-for module in (folder / "modules").read_text().split():
-    try:
-        __import__(module)  # once for all forks
-    except ImportError:
-        pass
+known_languages()
 gc.freeze()
+recipe, folder, points = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+
+
+def run(name, kill=None):
+    output = folder / name
+    line = ["train", recipe, "--output", str(output), "--quiet"]
+    return Run(line, output, folder / "errors", kill).wait()
+
+
+status, total, errors = run("whole")
+assert status == 0, errors
 for number in range(points):
     point = 1 + number * (total - 1) // (points - 1)
-    output = folder / f"killed-{number}"
-    _, was_killed, _ = in_a_fork(output, point)
-    assert was_killed, point
-    code = in_a_fork(output)[2]
-    assert code == 0, f"point {point} of {total}"
+    status, _, errors = run(f"killed-{number}", (point, signal.SIGKILL))
+    assert status == -signal.SIGKILL, (point, errors)
+    status, _, errors = run(f"killed-{number}")
+    assert status == 0, f"point {point} of {total}: {errors}"
 """
 
 

@@ -16,14 +16,22 @@ from typing import IO, Any, NamedTuple, TypeVar
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.arrow import blank_texts, is_arrow_file, text_blocks
-from paraphrastic_hf.io.blocks import BLANK, BLOCK, Remarks, is_blank, read_blocks, shown_input
 from paraphrastic_hf.io.files import naming, one_line, output_file, replacing
-from paraphrastic_hf.io.lines import PACKED, refuse_table
+from paraphrastic_hf.io.lines import (
+    BLANK,
+    BLOCK,
+    PACKED,
+    Remarks,
+    is_blank,
+    line_remarks,
+    read_blocks,
+    refuse_table,
+    shown_input,
+)
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.io.pairs import (
     FIRST_ROWS,
     Layout,
-    RowReport,
     Wanted,
     find_layout,
     has_named_columns,
@@ -78,12 +86,12 @@ def pair_blocks(
     Standard error shows malformed rows, which raise an error if `bad_lines` is `refuse`. For more
     than two columns it also shows which columns are read.
     """
-    name, report = shown_input(path), RowReport()
+    remarks = Remarks(shown_input(path), fix="pass --bad-lines keep" * (bad_lines == "refuse"))
     if path == "-" or not has_named_columns(Path(path)):
         blocks: Iterable[list[PairLine]] = _pairs_of_lines(path, size, bad_lines)
     else:
         layout, rows = open_table(Path(path), Wanted())
-        _tell_layout(name, layout)
+        _tell_layout(remarks.name, layout)
         pairs = (
             PairLine("\t", wrong=row, place=place)
             if isinstance(row, str)
@@ -94,17 +102,12 @@ def pair_blocks(
     for block in blocks:
         for pair in block:
             if pair.wrong is None:
-                report.good += not pair.is_header
-            elif bad_lines == "refuse":
-                raise DataError(
-                    f"{pair.place} is a row {pair.wrong}. Correct it, or pass --bad-lines keep"
-                )
+                remarks.good += not pair.is_header
             else:
-                report.add(pair.wrong, pair.place)
-        report.check(name)
+                remarks.add(pair.wrong, pair.place)
+        remarks.check()
         yield block
-    if report.bad:
-        print(f"{name}: {report.describe()}", file=sys.stderr)
+    remarks.tell()
 
 
 def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairLine]]:
@@ -154,7 +157,7 @@ def column_blocks(
     `column` is a name, or a number from 1. An unreadable row becomes an empty text, or an error if
     `bad_lines` is `refuse`.
     """
-    remarks, number = Remarks(path, refuse=bad_lines == "refuse"), 0
+    remarks, number = line_remarks(path, bad_lines), 0
     if is_arrow_file(Path(path)):
         for arrow in text_blocks(Path(path), column):
             for place in blank_texts(arrow):
@@ -170,7 +173,7 @@ def column_blocks(
             number += 1
             texts.append("" if isinstance(row, str) else row[0])
             if isinstance(row, str):
-                remarks.add(f"a row {row}", number)
+                remarks.add(row, number)
             elif is_blank(row[0]):
                 remarks.add(BLANK, number)
         yield texts

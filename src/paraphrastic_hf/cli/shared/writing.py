@@ -10,8 +10,8 @@ from paraphrastic_hf.cli.shared.options import data_errors
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
-from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import one_line
+from paraphrastic_hf.io.lines import read_blocks
 
 Text = TypeVar("Text", str, tuple[str, str])
 

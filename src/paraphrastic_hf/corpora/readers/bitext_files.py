@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.io.files import visible_files
-from paraphrastic_hf.io.lines import PACKED, READ_ERRORS, open_lines
-from paraphrastic_hf.io.pairs import Harmless, iterate_rows
+from paraphrastic_hf.io.lines import PACKED, READ_ERRORS, Harmless, open_lines
+from paraphrastic_hf.io.pairs import iterate_rows
 
 Pairs = Iterator[tuple[str, "list[str] | str"]]
 LONGEST_HEAD = 1000  # number of first bytes searched for the XML declaration

@@ -12,8 +12,14 @@ from paraphrastic_hf.corpora.filters import PairFilter, Sieve, unique_word_pairs
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.bitext_files import Pairs
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io.lines import aligned_lines, number_in, table_rows, text_lines
-from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
+from paraphrastic_hf.io.lines import (
+    MAX_BAD_ROWS,
+    aligned_lines,
+    number_in,
+    table_rows,
+    text_lines,
+)
+from paraphrastic_hf.io.pairs import good_rows, iterate_rows
 
 BARS = " ||| "
 _FEATURE = re.compile(r"(\S+)=(\S+)")

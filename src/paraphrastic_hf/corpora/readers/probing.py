@@ -17,8 +17,8 @@ import datasets
 from paraphrastic_hf.corpora.builder import Corpus, Row, labeled
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.io.lines import table_rows
-from paraphrastic_hf.io.pairs import good_rows, iterate_lines, iterate_rows, names_columns
+from paraphrastic_hf.io.lines import iterate_lines, table_rows
+from paraphrastic_hf.io.pairs import good_rows, iterate_rows, names_columns
 
 logger = logging.getLogger(__name__)
 

@@ -168,7 +168,7 @@ def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
         tqdm(desc=f"reading {path.name}", unit="B", unit_scale=True, disable=not progress) as bar,
     ):
         for number, raw in numbered(file, path):
-            bar.update(len(raw))
+            bar.update(len(raw) + 1)
             yield number, raw
 
 

@@ -18,7 +18,6 @@ from paraphrastic_hf.losses.pool import Pool
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.corpus import PairCorpus
 from paraphrastic_hf.training.data.megabatch import (
     MiniBatch,
@@ -28,7 +27,7 @@ from paraphrastic_hf.training.data.megabatch import (
     split,
 )
 from paraphrastic_hf.training.data.scramble import scramble, swap_keys
-from paraphrastic_hf.training.engine.loop import Losses, Objective
+from paraphrastic_hf.training.engine.loop import Losses, Objective, Step
 from paraphrastic_hf.training.engine.penalty import Penalty
 
 

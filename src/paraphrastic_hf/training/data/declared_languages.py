@@ -30,7 +30,7 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
         declared = list(item.source.languages or ())
         found = [_language(item, side, seed) for side in range(len(declared))]
         name = item.source.name
-        if found == declared[::-1]:
+        if found == declared[::-1] != declared:
             logger.warning(
                 "%s is declared %s, but its sides look swapped. Set languages: [%s]",
                 name, ", ".join(declared), ", ".join(declared[::-1]),

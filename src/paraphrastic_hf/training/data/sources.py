@@ -15,6 +15,7 @@ from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import raw_lines
 from paraphrastic_hf.io.pairs import (
     Pair,
+    Row,
     clean_pairs,
     has_named_columns,
     iterate_rows,
@@ -24,12 +25,14 @@ from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.encoder.settings import TokenizerArguments
 from paraphrastic_hf.training.engine.paths import (
     dataset_folder,
+    named_texts,
     open_dataset,
     resolve_path,
 )
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
     DatasetArguments,
+    PairsArguments,
     SourceArguments,
     refuse_ignored,
 )
@@ -38,7 +41,6 @@ logger = logging.getLogger(__name__)
 
 FEW_PAIRS = 100
 NOTHING = "No training data. Set --data.sources, or pass datasets."
-Rows = Iterable[tuple[str, list[str] | str]]  # location, and columns or an error message
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,19 @@ def sides_of(sources: Iterable[SourcePairs]) -> Iterator[str]:
     return (side for source in sources for pair in source.pairs for side in pair)
 
 
-def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
-    """Raise an error if a file or corpus is missing, or a file is empty or UTF-16."""
-    for source in data.sources:
-        for name in filter(None, (source.path, source.second)):
-            path = resolve_path(name, data_root)
-            if has_named_columns(path):
-                continue
-            with closing(raw_lines(path)) as lines:
-                if not any(raw.strip() for _, raw in lines):
-                    raise DataError(f"{path} contains no text")
+def check_sources(recipe: Any, data_root: str | Path | None) -> None:
+    """Raise an error if a text or corpus of a recipe is missing, or a file is empty or UTF-16.
+
+    It needs no torch, so that a command can call it before slow imports.
+    """
+    for name in named_texts(recipe):
+        path = resolve_path(name, data_root)
+        if has_named_columns(path):
+            continue
+        with closing(raw_lines(path)) as lines:
+            if not any(raw.strip() for _, raw in lines):
+                raise DataError(f"{path} contains no text")
+    for source in recipe.data.sources if hasattr(recipe, "data") else ():
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
 
@@ -98,19 +103,21 @@ def read_sources(
     `datasets` may contain tuples `(dataset, SourceArguments)`.
     """
     data: DataArguments = recipe.data
-    rows = [_open_source(source, data_root) for source in data.sources]
+    given: list[tuple[SourceArguments, Any]] = [(source, None) for source in data.sources]
     for number, item in enumerate(datasets):
         default = SourceArguments(path=f"dataset {number}")
         dataset, source = item if isinstance(item, tuple) else (item, default)
         refuse_ignored(source, data.ignored)
-        lines = _rows_of_dataset(dataset, source)
-        rows.append((replace(source, languages=source.languages or ["en", "en"]), lines))
-    if not rows:
+        given.append((source, dataset))
+    if not given:
         raise DataError(NOTHING)
     found = []
-    for source, lines in tqdm(rows, desc="reading", unit=" sources", disable=not progress):
+    for source, dataset in tqdm(given, desc="reading", unit=" sources", disable=not progress):
+        languages, rows = open_source(
+            source, data_root, name=source.name, beside=source.beside_columns, dataset=dataset
+        )
         pairs = clean_pairs(
-            lines,
+            rows,
             name=source.name,
             max_pairs=source.max_pairs,
             min_words=data.min_words,
@@ -122,7 +129,8 @@ def read_sources(
         )
         beside = {name: [row[2 + n] for row in pairs] for n, name in enumerate(source.beside)}
         texts = [row[:2] for row in pairs] if beside else pairs
-        found.append(SourcePairs(source, _marked(texts, source, recipe.tokenizer), beside))
+        named = replace(source, languages=languages)
+        found.append(SourcePairs(named, _marked(texts, named, recipe.tokenizer), beside))
     count = sum(len(item.pairs) for item in found)
     if count < FEW_PAIRS:
         logger.warning(
@@ -181,26 +189,28 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
         )
 
 
-def _open_source(
-    source: SourceArguments, data_root: str | Path | None
-) -> tuple[SourceArguments, Rows]:
-    languages = source.languages or ["en", "en"]
-    if source.dataset is None:
+def open_source(
+    source: PairsArguments,
+    data_root: str | Path | None,
+    *,
+    name: str,
+    beside: Sequence[str] = (),
+    dataset: Any = None,
+) -> tuple[list[str], Iterator[Row]]:
+    """Return the languages and the rows of a source, or of a `dataset` that it describes."""
+    languages, columns, chosen = source.languages, source.columns, source.dataset
+    if dataset is None and chosen is None:
         second = resolve_path(source.second, data_root) if source.second else None
         path = resolve_path(str(source.path), data_root)
-        columns, beside = source.columns, source.beside_columns
-        rows = iterate_rows(path, second=second, columns=columns, beside=beside)
-        return replace(source, languages=languages), rows
-    chosen = source.dataset
-    corpus = open_dataset(chosen, chosen.split, data_root)
-    if source.languages is None and find_source(chosen.name).row_type == "bitext":
-        languages = list(corpus.features)[:2]
-    return replace(source, languages=languages), _rows_of_dataset(corpus, source)
-
-
-def _rows_of_dataset(dataset: Any, source: SourceArguments) -> Rows:
-    columns, beside = source.columns, source.beside_columns
-    return rows_of_dataset(dataset, name=source.name, columns=columns, beside=beside)
+        return languages or ["en", "en"], iterate_rows(
+            path, second=second, columns=columns, beside=beside
+        )
+    if dataset is None and chosen is not None:
+        dataset = open_dataset(chosen, chosen.split, data_root)
+        if languages is None and find_source(chosen.name).row_type == "bitext":
+            languages = list(dataset.features)[:2]
+    rows = rows_of_dataset(dataset, name=name, columns=columns, beside=beside)
+    return languages or ["en", "en"], rows
 
 
 def _marked(

@@ -17,11 +17,10 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.losses.regression import cosine_distance, hinge_of_targets
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.corpus import read_columns, seen_in_epoch, size_of_epoch
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
-from paraphrastic_hf.training.engine.loop import Losses, Objective
+from paraphrastic_hf.training.engine.loop import Losses, Objective, Step
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ from paraphrastic_hf.training.data.held_out import (
     read_held_out,
     write_held_out,
 )
-from paraphrastic_hf.training.data.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.build import build_model, check_encoders, check_start
 from paraphrastic_hf.training.encoder.finish import finish
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.encoder.start import encoder_from_start, load_start, resolve_vectors
+from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.kinds import Context
 
 AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
@@ -42,7 +43,6 @@ class EncoderRun(Generic[AnyRecipe]):
         self.development_pairs = read_development(recipe.run.development, context.data_root)
         self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge_with]
         self.holds_out = recipe.run.development == "clean-and-bitext"
-        check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:
             if encoder.model.vectors is not None:
                 resolve_vectors(encoder.model.vectors, context.data_root)
@@ -80,7 +80,7 @@ class EncoderRun(Generic[AnyRecipe]):
             return encoder_from_start(start, recipe.model)
         return build_model(recipe, self.tokenizer, self.context.data_root)
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes a model's development score, or None without a set."""
         return development_scorer(
             self.recipe.run.development, self.tokenizer, self.development_pairs, self.held_out

@@ -5,7 +5,6 @@ hashes. It is written as `step-N.part` and then renamed. A run that is interrupt
 checkpoints writes `stopped-N`, which the next checkpoint removes.
 """
 
-import hashlib
 import logging
 import os
 import shutil
@@ -18,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from paraphrastic_hf.errors import CheckpointError, refused
-from paraphrastic_hf.io.files import WEIGHTS, read_json, replacing, write_json
+from paraphrastic_hf.io.files import WEIGHTS, content_hash, read_json, replacing, write_json
 from paraphrastic_hf.training.engine.row_adam import RowAdam
 
 logger = logging.getLogger(__name__)
@@ -192,8 +191,4 @@ def _save(tensors: dict[str, Tensor], path: Path) -> None:
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        return {
-            "bytes": path.stat().st_size,
-            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
-        }
+    return {"bytes": path.stat().st_size, "sha256": content_hash(path)}

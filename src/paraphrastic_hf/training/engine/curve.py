@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.hub.trained import PICTURE
 from paraphrastic_hf.io.files import remove, write_bytes
-from paraphrastic_hf.io.plots import COLORS, DASHES, png, style
+from paraphrastic_hf.io.plots import lines, png
 from paraphrastic_hf.training.engine.score_units import scored_on
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 RATE, SCORE = "lr", "development"
 NO_CURVES = ("step", "epoch", "seconds")
-MARKED = 30  # with fewer points, each has a marker
 WIDTH, COLUMN = 7.0, 1.3  # inches: width of the panels, width of a legend column
 LINE = 0.17  # inches: height of a legend line
 
@@ -96,17 +94,13 @@ def draw(curves: Mapping[str, Curve], titles: Mapping[str, str]) -> Figure | Non
         len(panels), sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
     )[:, 0]
     for axes, (title, names), count in zip(rows, panels.items(), columns, strict=True):
-        looks = itertools.cycle(itertools.product(DASHES, COLORS))
-        for name, (dashes, color) in zip(names, looks, strict=False):
-            steps, values = curves[name].steps, curves[name].values
-            marker = "o" if len(steps) < MARKED else ""
-            label = name.rpartition("/")[2].replace("_", " ") if count else None
-            axes.plot(
-                steps, values, color=color, linestyle=dashes, marker=marker, markersize=3,
-                label=label,
-            )  # fmt: skip
+        labels = [name if title == titles["loss"] else name.rpartition("/")[2] for name in names]
+        shown = {
+            label.replace("_", " "): (curves[name].steps, curves[name].values)
+            for label, name in zip(labels, names, strict=True)
+        }
+        xlabel = "step" if axes is rows[-1] else ""
+        lines(axes, shown, xlabel, title=title, counts="x", columns=count)
         if names == [RATE]:
             axes.set_ylim(bottom=0)
-        xlabel = "step" if axes is rows[-1] else ""
-        style(axes, title, xlabel, counts="x", columns=count)
     return figure

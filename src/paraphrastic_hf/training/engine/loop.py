@@ -19,7 +19,6 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 from paraphrastic_hf.evaluation.measures.judged import Resampled, weighted_p_value
 from paraphrastic_hf.models.base import ParaphrasticModel
-from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.checkpoint import (
     load_latest,
@@ -38,6 +37,20 @@ from paraphrastic_hf.training.engine.optimization import (
 from paraphrastic_hf.training.engine.progress import Progress
 from paraphrastic_hf.training.engine.recipe import OptimizationArguments, RunArguments
 from paraphrastic_hf.training.engine.row_adam import RowAdam, clip_gradients, gradients_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """The batches of one optimizer step, whose gradients are accumulated.
+
+    Attributes:
+        size: Number of examples in all batches and processes.
+        frozen: Parameters that the step does not change.
+    """
+
+    batches: Sequence[Any]
+    size: int
+    frozen: Sequence[Any] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +155,7 @@ class TrainingLoop:
         *,
         directory: Path,
         accelerator: Accelerator,
-        evaluate: Callable[[Any], float] | None = None,
+        evaluate: Callable[[Any], Evaluation] | None = None,
         show_progress: bool = True,
         unit: str = "pairs",
     ) -> None:
@@ -157,8 +170,7 @@ class TrainingLoop:
         self.progress = Progress(
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
         )
-        self._log_state: dict[str, Any] | None = None
-        self._objective_state: dict[str, Any] | None = None
+        self._state: dict[str, Any] = {}  # of the checkpoint
         self._annealing: Annealing | None = None
         # Several processes would have to agree on the step to stop at.
         self._interruption = Interruption(is_wanted=not self._is_distributed)
@@ -172,8 +184,7 @@ class TrainingLoop:
         state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
         if state is None:
             return False
-        self.progress = Progress(**state["progress"])
-        self._log_state, self._objective_state = state.get("log"), state.get("objective")
+        self.progress, self._state = Progress(**state["progress"]), state
         return True
 
     def train(self, objective: Objective) -> Progress:
@@ -186,8 +197,8 @@ class TrainingLoop:
             for name in ("forward", "_original_forward"):
                 self.model.__dict__.pop(name, None)
         self.model.train()
-        if self._objective_state is not None:
-            objective.restore(self._objective_state)
+        if "objective" in self._state:
+            objective.restore(self._state["objective"])
         at, epochs = self.progress, self.training.epochs
         all_steps = sum(map(objective.steps, range(epochs)))
         total_steps = all_steps if (most := self.training.steps) is None else min(all_steps, most)
@@ -201,7 +212,7 @@ class TrainingLoop:
             unit_scale=True,
             disable=not (self.show_progress and is_main),
         )
-        log = TrainingLog(self.directory / "logs", at.step, self._log_state, is_main=is_main)
+        log = TrainingLog(self.directory / "logs", at.step, self._state.get("log"), is_main=is_main)
         with bar, closing(log), self._interruption:
             while not self._is_over():
                 size = objective.examples(at.epoch)
@@ -335,9 +346,8 @@ class TrainingLoop:
             at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
             if self.accelerator.is_main_process:
                 found = self.evaluate(self.model)
-                figures = found.figures if isinstance(found, Evaluation) else {}
                 score = float(found)
-                log.write(at.step, development=score, **figures)
+                log.write(at.step, development=score, **found.figures)
                 if at.best_score is None or score > at.best_score:
                     at.best_score, at.best_step = score, at.step
                     save_weights(self.model, self.best_weights)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.config.packaged_recipes import RECIPES
+from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.corpora.folder import corpus_folder
 from paraphrastic_hf.corpora.load import DATA_ROOT_VARIABLE, find_source, load_dataset
 from paraphrastic_hf.encoders.storage.locate import check_model_name
@@ -44,6 +45,14 @@ def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
     except ModelError as error:
         raise ModelError(f"{str(error).removesuffix('.')} (tried {tried})") from None
     return name
+
+
+def named_texts(recipe: Any) -> list[str]:
+    """Return the paths of the texts that a recipe names, without those of corpora."""
+    sources = recipe.data.sources if hasattr(recipe, "data") else ()
+    paths = [path for source in sources for path in (source.path, source.second) if path]
+    development = getattr(getattr(recipe, "run", None), "development", None)
+    return [*paths, development] if names_file(development) else paths
 
 
 def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tuple[str, str]]:

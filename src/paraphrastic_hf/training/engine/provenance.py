@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.storage.fingerprint import files_hash, named_hash
 from paraphrastic_hf.errors import CheckpointError, RecipeError, refused
 from paraphrastic_hf.io.files import content_hash, digest_of, read_json, write_json
 from paraphrastic_hf.io.pairs import rows_of_dataset
-from paraphrastic_hf.training.engine.paths import named_weights, resolve_path
+from paraphrastic_hf.training.engine.paths import named_texts, named_weights, resolve_path
 from paraphrastic_hf.training.engine.recipe import SourceArguments
 
 FILE = "text.json"
@@ -31,10 +30,7 @@ def text_stamp(
     read only once, are left out. `models` are pairs of a recipe key and a name.
     """
     found: Stamp = {}
-    sources = recipe.data.sources if hasattr(recipe, "data") else ()
-    paths = [path for source in sources for path in (source.path, source.second) if path]
-    development = getattr(getattr(recipe, "run", None), "development", None)
-    for path in [*paths, *files, *([development] if names_file(development) else [])]:
+    for path in [*named_texts(recipe), *files]:
         try:
             place = resolve_path(path, data_root)
             is_folder = place.is_dir()

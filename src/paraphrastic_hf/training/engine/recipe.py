@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.io.pairs import BAD_ROWS, MAX_BAD_ROWS
+from paraphrastic_hf.io.lines import MAX_BAD_ROWS
+from paraphrastic_hf.io.pairs import BAD_ROWS
 
 HELD_OUT, NONE = "held_out", "none"  # run.development: likelihood of held-out text, no selection
 MORE_THAN_ONCE = "Repeat the pairs in the source, or cap them with max_pairs"  # instead of `weight`
@@ -44,13 +45,14 @@ class DatasetArguments:
 
 
 @dataclass(frozen=True)
-class SourceArguments:
-    """One source of sentence pairs."""
+class PairsArguments:
+    """Files or a corpus of sentence pairs."""
 
     path: str | None = argument(
         None,
-        help="TSV, CSV (with header), JSON Lines, text or parquet file (also .gz, .xz, .bz2), or "
-        "saved dataset. Relative to the data root, else to the working folder (first with ./)",
+        help="TSV, CSV (with header), JSON Lines, text or parquet file (also .gz, .xz, .bz2), "
+        "saved dataset or folder of parquet files. Relative to the data root, else to the working "
+        "folder (first with ./)",
     )
     dataset: DatasetArguments | None = argument(
         None, help="corpus to use instead of a path, such as {name: multi30k, config: en-fr}"
@@ -59,11 +61,22 @@ class SourceArguments:
         None, help="text file with the second sentences, aligned line by line with `path`"
     )
     languages: list[str] | None = argument(
-        None, help="language codes of both sides (default: en, or those of a bitext corpus)"
+        None,
+        help="language codes of both sides (default: en, but in training those of a bitext corpus)",
     )
     columns: list[str] | None = argument(
         None, help='names or positions (from 1) of the two text columns, such as ["2", "3"]'
     )
+
+    @staticmethod
+    def from_shorthand(value: Any) -> dict[str, Any]:
+        return {"path": None if value is None else str(value)}
+
+
+@dataclass(frozen=True)
+class SourceArguments(PairsArguments):
+    """One source of sentence pairs."""
+
     beside: dict[str, Any] = argument(
         {}, help="additional columns by new name: name or position, such as {score: 3}"
     )
@@ -82,10 +95,6 @@ class SourceArguments:
     hold_out: bool = argument(
         True, help="whether `clean-and-bitext` may hold out pairs (false for mined pairs)"
     )
-
-    @staticmethod
-    def from_shorthand(value: Any) -> dict[str, Any]:
-        return {"path": None if value is None else str(value)}
 
     @property
     def name(self) -> str:
@@ -239,7 +248,7 @@ def refuse_keys_of_others(recipe: Any, owners: Mapping[str, Sequence[str]], of: 
             raise RecipeError(f"{key} is for {of} {' and '.join(kinds)}, not {kind}. Remove it")
 
 
-def check_place(source: Any, name: str) -> None:
+def check_place(source: PairsArguments, name: str) -> None:
     """Raise an error unless a source has either a path or a dataset, and no or two `columns`."""
     if source.columns is not None and len(source.columns) != 2:
         raise must_be(f"columns of {name} in data.sources", source.columns, "two names")

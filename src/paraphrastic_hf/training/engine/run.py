@@ -7,7 +7,7 @@ the tokenizer and the tokenized text. Each kind of recipe has a `TrainingJob` (`
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from paraphrastic_hf.io.files import WEIGHTS, content_hash, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.training.data.corpus import has_columns
-from paraphrastic_hf.training.data.sources import check_datasets
+from paraphrastic_hf.training.data.sources import check_datasets, check_sources
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
 from paraphrastic_hf.training.engine.memory import LOWER
@@ -106,6 +106,7 @@ def train(
     job: TrainingJob | None = None
     if overwrite or not is_finished(output, recipe):  # a finished run does not need its data
         refuse_own_start(recipe, output, data_root)
+        check_sources(recipe, data_root)
         job = JOBS[recipe.kind].load()(recipe, context)  # checks the recipe before files change
     accelerator = new_accelerator(recipe.training.precision)
     is_main = accelerator.is_main_process
@@ -153,7 +154,14 @@ def _train(
 ) -> Progress:
     evaluate = job.development()
     is_main = accelerator.is_main_process
-    before = _evaluated(evaluate, model) if is_main else None
+
+    def evaluated() -> Evaluation | None:
+        if evaluate is None:
+            return None
+        with evaluating(model):
+            return evaluate(model)
+
+    before = evaluated() if is_main else None
     loop = TrainingLoop(
         model,
         recipe,
@@ -168,7 +176,7 @@ def _train(
     result = loop.train(objective)
     accelerator.wait_for_everyone()  # until all processes have read the best weights
     if is_main:
-        after = _evaluated(evaluate, model)
+        after = evaluated()
         change: dict[str, Any] = {}
         if before is not None and after is not None:
             scores = {"before": float(before), "after": float(after)}
@@ -184,14 +192,6 @@ def _train(
         clear_work(output)
     accelerator.wait_for_everyone()
     return result
-
-
-def _evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation | None:
-    if evaluate is None:
-        return None
-    with evaluating(model):
-        found = evaluate(model)
-    return found if isinstance(found, Evaluation) else Evaluation(found, {})
 
 
 def _finish(

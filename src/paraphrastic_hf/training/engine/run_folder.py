@@ -67,12 +67,20 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 
     With `overwrite`, an earlier run is removed.
     """
-    refuse_taken(output, recipe, overwrite)
     record, is_ours = output / "recipe.yaml", _is_ours(output)
     if overwrite and is_ours:
         remove_run(output)
     elif is_longer(output, recipe):
+        if key := recipe.training.key_set_by_length():
+            raise RecipeError(
+                f"{key} depends on the length of the run, so the run in {output} cannot be trained "
+                "longer. Use another --output, or --overwrite."
+            )
         return False
+    elif is_ours:
+        _refuse_another(output, recipe)
+    elif output.is_dir() and any(path.suffix != ".part" for path in output.iterdir()):
+        raise RecipeError(f"{output} contains other files. Use another --output.")
     try:
         text = to_record(recipe)
         if not record.exists() or record.read_bytes() != text:  # the record may lack newer keys
@@ -82,28 +90,21 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     return overwrite or not is_ours
 
 
-def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Raise an error if a folder contains another run or other files."""
-    if _is_ours(output) and overwrite:
-        return
-    if is_longer(output, recipe):
-        if key := recipe.training.key_set_by_length():
-            raise RecipeError(
-                f"{key} depends on the length of the run, so the run in {output} cannot be trained "
-                "longer. Use another --output, or --overwrite."
-            )
-    elif _is_ours(output):
-        old, new = _record(output / "recipe.yaml", type(recipe)), to_yaml(recipe)
-        if old != new:
-            changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
-            shown = "; ".join(changed[:CHANGES_SHOWN]) or "the order of entries"
-            more = f"; and {len(changed) - CHANGES_SHOWN} more" * (len(changed) > CHANGES_SHOWN)
-            raise RecipeError(
-                f"{output} holds a run of another recipe (now different: {shown}{more}). Use "
-                "another --output, or --overwrite."
-            )
-    elif output.is_dir() and any(path.suffix != ".part" for path in output.iterdir()):
-        raise RecipeError(f"{output} contains other files. Use another --output.")
+def _refuse_another(output: Path, recipe: Recipe) -> None:
+    path, new = output / "recipe.yaml", to_yaml(recipe)
+    mapping = read_mapping(path)
+    try:
+        old = to_yaml(build(type(recipe), mapping))
+    except RecipeError:  # of another kind, or no longer valid
+        old = path.read_text(encoding="utf-8")
+    if old != new:
+        changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
+        shown = "; ".join(changed[:CHANGES_SHOWN]) or "the order of entries"
+        more = f"; and {len(changed) - CHANGES_SHOWN} more" * (len(changed) > CHANGES_SHOWN)
+        raise RecipeError(
+            f"{output} holds a run of another recipe (now different: {shown}{more}). Use "
+            "another --output, or --overwrite."
+        )
 
 
 def is_longer(output: Path, recipe: Recipe) -> bool:
@@ -157,14 +158,6 @@ def has_checkpoint(output: Path) -> bool:
 
 def _is_ours(output: Path) -> bool:
     return is_record(output / "recipe.yaml") or is_finished(output)
-
-
-def _record(path: Path, recipe_class: type) -> str:
-    mapping = read_mapping(path)
-    try:
-        return to_yaml(build(recipe_class, mapping))
-    except RecipeError:  # of another kind, or no longer valid
-        return path.read_text(encoding="utf-8")
 
 
 def remove_run(output: Path) -> None:

@@ -23,12 +23,7 @@ FILE_UNITS = {  # unit of the score on a development file, by kind of recipe
 
 
 def unit_of(development: str) -> str:
-    """Return the unit of the development score that `run.development` names.
-
-    Example:
-        >>> unit_of("held_out")
-        'log-likelihood, nats per token'
-    """
+    """Return the unit of the development score that `run.development` names."""
     return "x 100" if names_file(development) else UNITS.get(development, PEARSON)
 
 

@@ -32,7 +32,6 @@ from paraphrastic_hf.training.data.development import development_scorer, read_d
 from paraphrastic_hf.training.data.held_out import hold_out, read_held_out, write_held_out
 from paraphrastic_hf.training.data.sources import (
     SourcePairs,
-    check_sources,
     read_sources,
     sides_of,
 )
@@ -61,7 +60,6 @@ class Generative:
         self.holds_out = recipe.run.development == "clean-and-bitext"
         if recipe.run.development != HELD_OUT:
             self.pairs = read_development(recipe.run.development, context.data_root)
-        check_sources(recipe.data, context.data_root)
         if recipe.model.vectors is not None:
             resolve_vectors(recipe.model.vectors, context.data_root)
         given = {language for s in recipe.data.sources for language in s.languages or ()}
@@ -136,7 +134,7 @@ class Generative:
         self._objective = GenerativeObjective(*given)
         return self._objective
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes the development score and held-out diagnostics."""
         if self.recipe.run.development == "none":
             return None
@@ -146,7 +144,7 @@ class Generative:
         if scorer is None and not len(self.held_out):
             return None
 
-        def score(model: LatentModel) -> float:
+        def score(model: LatentModel) -> Evaluation:
             self._center(model)
             gauges = self._measure(model, MEASURED)
             if gauges is None:

@@ -26,12 +26,11 @@ from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
 from paraphrastic_hf.models.generative.latent import LatentModel, PairTerms, Side, language_of
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
-from paraphrastic_hf.training.data.batching import Step
+from paraphrastic_hf.training.data.batching import TokenBatchObjective
 from paraphrastic_hf.training.data.bitexts import Bitexts
 from paraphrastic_hf.training.data.corpus import PairCorpus
 from paraphrastic_hf.training.data.megabatch import make_pool
-from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
-from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.engine.loop import Losses, Step
 from paraphrastic_hf.training.generative.aggressive import Aggression
 from paraphrastic_hf.training.generative.recipe import GenerativeRecipe, GenerativeTraining
 
@@ -105,7 +104,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return random.permutation(self.bitexts.draw(self.language_exponent, random))
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        (chosen,) = self.next_steps(epoch, position)
+        chosen = self.next_step(epoch, position)
         world = self.accelerator.num_processes
         size = sum(map(len, chosen))
         batches = []

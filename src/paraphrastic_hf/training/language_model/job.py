@@ -14,13 +14,13 @@ from paraphrastic_hf.encoders.storage.directory import LANGUAGE_MODEL, save_mode
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.generation.likelihood import sentence_likelihoods
-from paraphrastic_hf.io.pairs import iterate_lines
+from paraphrastic_hf.io.lines import iterate_lines
 from paraphrastic_hf.models.seq2seq.language_model import LanguageModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import read_columns, write_columns
-from paraphrastic_hf.training.data.sources import check_sources, read_sentences
+from paraphrastic_hf.training.data.sources import read_sentences
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.loop import Evaluation, Losses
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
@@ -57,7 +57,6 @@ class LanguageModeling:
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
         check_memory(*self._sized(SMALLEST_TABLE))
-        check_sources(recipe.data, context.data_root)
 
     def prepare(self, work: Path) -> None:
         recipe, context = self.recipe, self.context
@@ -112,7 +111,7 @@ class LanguageModeling:
     def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes minus the held-out cross-entropy, in nats per token."""
         if not len(self.columns["held_out"]):
             return None

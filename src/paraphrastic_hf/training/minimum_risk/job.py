@@ -23,7 +23,7 @@ from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import hold_out_pairs, read_columns, write_columns
-from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
+from paraphrastic_hf.training.data.sources import read_sources, with_development
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.paths import resolve_model
 from paraphrastic_hf.training.kinds import Context
@@ -48,7 +48,6 @@ class MinimumRisk:
                 "start is missing. Set --start to a translation model: a directory or a Hub "
                 "repository that AutoModelForSeq2SeqLM loads"
             )
-        check_sources(recipe.data, context.data_root)
         check_written(recipe.data.sources, recipe.data.target_language)
         _warn_of_english(recipe)
         self.cost = make_cost(**recipe.cost.__dict__)
@@ -99,14 +98,14 @@ class MinimumRisk:
         self._diagnostics = RiskDiagnostics(self.recipe, self.held_out, maker)
         return MinimumRiskObjective(self.recipe, self.kept, maker, accelerator)
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         """Return a function that computes minus the held-out cost x 100, and costs to log."""
         chosen = self.recipe.run.development
         chosen = "expected_cost" if names_file(chosen) else chosen
         if chosen == "none" or not len(self.held_out):
             return None
 
-        def score(model: Any) -> float:
+        def score(model: Any) -> Evaluation:
             figures = self._diagnostics.measure()
             return Evaluation(-figures[chosen], figures)
 

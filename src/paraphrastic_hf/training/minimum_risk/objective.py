@@ -19,10 +19,9 @@ from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.losses.minimum_risk import expected_cost, list_scores
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step
-from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.data.batching import TokenBatchObjective
 from paraphrastic_hf.training.engine.annealing import Annealing
-from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.engine.loop import Losses, Step
 from paraphrastic_hf.training.minimum_risk.candidates import CandidateLists, CandidateMaker
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe, MinimumRiskTraining
 
@@ -89,7 +88,7 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
         self.annealing = Annealing(recipe.training)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        (chosen,) = self.next_steps(epoch, position)
+        chosen = self.next_step(epoch, position)
         world = self.accelerator.num_processes
         shares = [self.share(batch) for batch in chosen]
         lists = self._lists(np.concatenate([share.examples for share in shares]), step)

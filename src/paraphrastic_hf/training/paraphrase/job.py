@@ -20,7 +20,7 @@ from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.training.data.corpus import hold_out_pairs
-from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
+from paraphrastic_hf.training.data.sources import read_sources, with_development
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.engine.paths import resolve_model, resolve_path
@@ -61,7 +61,6 @@ class Paraphrasing(Seq2SeqRun):
         self.started = None if recipe.start is None else start_of(recipe, context.data_root)
         if self.started is None:
             check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
-        check_sources(recipe.data, context.data_root)
         self.recipe = with_tree_columns(recipe, lambda path: resolve_path(path, context.data_root))
 
     def prepare(self, work: Path) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.errors import DataError, RecipeError, counted
-from paraphrastic_hf.io.pairs import RowReport, has_named_columns
+from paraphrastic_hf.io.lines import Remarks
+from paraphrastic_hf.io.pairs import has_named_columns
 from paraphrastic_hf.syntax.parse_tokens import (
     SEPARATOR,
     checked_tree,
@@ -134,7 +135,7 @@ def parsed_pairs(
     if not reads_trees(recipe):
         pairs = [pair for item in sources for pair in item.pairs]
         return [(ParsedSentence(a, "", ""), ParsedSentence(b, "", "")) for a, b in pairs]
-    found, report = [], RowReport()
+    found, remarks = [], Remarks("sources")
     alike = long = 0
     for item in sources:
         read = [item.beside.get(name, [None] * len(item.pairs)) for name in TREES]
@@ -145,7 +146,7 @@ def parsed_pairs(
             except DataError as error:
                 if recipe.data.bad_rows == "refuse":
                     raise DataError(f"{item.source.name}, pair {number}: {error}") from error
-                report.add("with an incomplete tree", f"{item.source.name}:{number}")
+                remarks.add("with an incomplete tree", f"{item.source.name}:{number}")
                 continue
             if recipe.data.differing and pair[0].parse == pair[1].parse:
                 alike += 1
@@ -153,8 +154,8 @@ def parsed_pairs(
                 long += 1
             else:
                 found.append((pair[0], pair[1]))
-    if report.bad:
-        logger.warning(report.describe())
+    if remarks.bad:
+        logger.warning("Skipped %s", remarks.describe())
     if alike or long:
         logger.info(
             "Left out %s with equal parses and %s with a parse longer than data.max_template",
@@ -165,7 +166,7 @@ def parsed_pairs(
         raise DataError(
             f"No pairs to train on. {alike:,} have equal parses (data.differing), {long:,} have "
             f"more parse tokens than data.max_template ({recipe.data.max_template}), and "
-            f"{report.bad.total():,} have incomplete trees"
+            f"{remarks.bad.total():,} have incomplete trees"
         )
     return found
 

@@ -76,7 +76,7 @@ class Seq2SeqRun:
             gives_loss=isinstance(model, Seq2SeqModel),
         )
 
-    def development(self) -> Callable[[Any], float] | None:
+    def development(self) -> Callable[[Any], Evaluation] | None:
         return None if self.recipe.run.development == NONE else self.score
 
     def score(self, model: Any) -> Evaluation:

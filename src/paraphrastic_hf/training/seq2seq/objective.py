@@ -13,10 +13,9 @@ from torch.nn import functional as F
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step, batches_by_length
-from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.data.batching import TokenBatchObjective, batches_by_length
 from paraphrastic_hf.training.engine.annealing import Annealing
-from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.engine.loop import Losses, Step
 from paraphrastic_hf.training.engine.recipe import SmoothedArguments
 
 SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out pairs
@@ -44,7 +43,7 @@ class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
         raise NotImplementedError
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        (chosen,) = self.next_steps(epoch, position)
+        chosen = self.next_step(epoch, position)
         of_step = sum(map(self.predicted, chosen))
         batches = []
         for batch in chosen:

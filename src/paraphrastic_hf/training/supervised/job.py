@@ -113,7 +113,7 @@ class Supervised:
             self.recipe, self.examples["train"], self.tokenizer, model, accelerator
         )
 
-    def development(self) -> Callable[[Any], float]:
+    def development(self) -> Callable[[Any], Evaluation]:
         task, examples = self.task, self.examples["validation"]
 
         def score(model: SupervisedModel) -> Evaluation:

@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.scramble import scramble
-from paraphrastic_hf.training.engine.loop import Losses, Objective
+from paraphrastic_hf.training.engine.loop import Losses, Objective, Step
 from paraphrastic_hf.training.engine.penalty import Penalty
 from paraphrastic_hf.training.supervised.examples import Examples
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe

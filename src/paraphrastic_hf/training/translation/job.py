@@ -17,7 +17,6 @@ from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.data.corpus import build_corpus, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.data.sources import (
-    check_sources,
     read_sources,
     sides_of,
     with_development,
@@ -47,7 +46,6 @@ class Translation(Seq2SeqRun):
     def __init__(self, recipe: TranslationRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context = with_development(recipe), context
         check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
-        check_sources(recipe.data, context.data_root)
         check_written(recipe.data.sources, recipe.data.target_language)
 
     def prepare(self, work: Path) -> None:
