@@ -15,9 +15,8 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from paraphrastic_hf.generation.search import encoded_by, padded, rows_of
-from paraphrastic_hf.losses.likelihood import log_likelihoods
+from paraphrastic_hf.losses.likelihood import cross_entropy_parts, log_likelihoods
 from paraphrastic_hf.losses.minimum_risk import expected_cost, list_scores
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
