@@ -40,8 +40,8 @@ from transformers import MarianConfig, MarianMTModel
 from paraphrastic_hf.generation.gauges import measure
 from paraphrastic_hf.layers import product
 from paraphrastic_hf.layers.embedding import rows_of
-from paraphrastic_hf.layers.latent import Scorer
 from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.latent_parts import Scorer
 from paraphrastic_hf.training.data import batching
 from paraphrastic_hf.training.generative.job import Generative
 

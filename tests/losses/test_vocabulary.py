@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.losses.likelihood import cross_entropy_parts
 from paraphrastic_hf.losses.vocabulary import draw_candidates
 
 TARGETS = np.array([[3, 5], [5, 9]])

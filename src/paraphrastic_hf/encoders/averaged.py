@@ -1,10 +1,7 @@
-from typing import cast
-
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.layers.latent import AverageEncoder
 from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, Purpose
+from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 from paraphrastic_hf.text.marks import MarkedTokenizer
 
 
@@ -28,8 +25,7 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
             "This model subtracts a mean from its embeddings, which an averaging model cannot do. "
             "Train it without training.center"
         )
-    reading = model.encoder_of(SEMANTIC).encoder
-    average = cast(AverageEncoder, reading.shared if isinstance(reading, Purpose) else reading)
+    average = model.encoder_of(SEMANTIC).encoder
     tokenizer = encoder.tokenizer
     marks = (*tokenizer.special.start, *tokenizer.special.end)
     if marks != (() if average.end is None else (average.end,)):

@@ -49,7 +49,8 @@ def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
     """Return the table row of each token, (tokens, dim). The gradient contains only these rows."""
-    return _Lookup.apply(table, ids)  # type: ignore[no-untyped-call]
+    each = torch.ones_like(ids)
+    return weighted_bag(table, ids, each, each)
 
 
 def rows_of(table: nn.Embedding, ids: Tensor) -> Tensor:
@@ -74,7 +75,10 @@ class _WeightedBag(torch.autograd.Function):
         ids, offsets, weights = ctx.saved_tensors
         text_of_token = torch.repeat_interleave(torch.diff(offsets))
         rows, values = sum_by_row(grad.contiguous(), ids, text_of_token, weights)
-        return _row_sparse(rows, values, ctx.table_shape), None, None, None
+        sparse = torch.sparse_coo_tensor(
+            rows[None], values, ctx.table_shape, is_coalesced=True, check_invariants=False
+        )
+        return sparse, None, None, None
 
 
 class _BagRows(torch.autograd.Function):
@@ -89,21 +93,6 @@ class _BagRows(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (ids,) = ctx.saved_tensors
         return add_by_row(grad, ids, ctx.count), None
-
-
-class _Lookup(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
-        ctx.save_for_backward(ids)
-        ctx.table_shape = table.shape
-        return table[ids]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (ids,) = ctx.saved_tensors
-        places = torch.arange(len(ids), device=ids.device)
-        rows, values = sum_by_row(grad.contiguous(), ids, places, torch.ones_like(grad[:, 0]))
-        return _row_sparse(rows, values, ctx.table_shape), None
 
 
 def sum_by_row(
@@ -143,12 +132,6 @@ def _bag(table: Tensor, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor
         mode="sum",
         per_sample_weights=weights.to(table),
         include_last_offset=True,
-    )
-
-
-def _row_sparse(rows: Tensor, values: Tensor, shape: torch.Size) -> Tensor:
-    return torch.sparse_coo_tensor(
-        rows[None], values, shape, is_coalesced=True, check_invariants=False
     )
 
 

@@ -9,14 +9,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
-def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
-    """Average padded token vectors, (batch, seq, dim), where the mask is 1. Return (batch, dim)."""
-    kept = mask.unsqueeze(-1).to(states.dtype)
-    # `where` instead of a product, because a product with NaN padding is NaN.
-    total = torch.where(kept.bool(), states, 0).sum(1)
-    return total / kept.sum(1).clamp(min=1)
-
-
 def sum_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> Tensor:
     """Add up the token vectors of each text, (batch, dim).
 

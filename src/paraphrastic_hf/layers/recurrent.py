@@ -210,15 +210,7 @@ class _LSTM(torch.autograd.Function):
         return of_projected, None, None, of_weight, of_peepholes[: len(peepholes)], None
 
 
-class Recurrence(nn.Module):
-    """Base class of recurrences over packed token vectors."""
-
-    def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        """Return the packed states h, (tokens, hidden_size), of token vectors x."""
-        raise NotImplementedError
-
-
-class TorchCell(Recurrence):
+class TorchCell(nn.Module):
     """Recurrence with the weights of torch's RNN or LSTM, whose kernel computes it on a GPU."""
 
     def __init__(self, cell: nn.RNNBase) -> None:
@@ -227,6 +219,7 @@ class TorchCell(Recurrence):
         self.cell.bias_hh_l0.requires_grad_(False)
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
+        """Return the packed states h, (tokens, hidden_size), of token vectors x."""
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes, places)
         weight_x, weight_h, bias, other = self.cell.all_weights[0]
@@ -250,7 +243,7 @@ class LSTM(TorchCell):
         super().__init__(nn.LSTM(input_size, hidden_size))
 
 
-class IdentityRNN(Recurrence):
+class IdentityRNN(nn.Module):
     """Linear recurrence h_t = W_x x_t + W_h h_{t-1} + b, initialized to the identity.
 
     Training starts from W_x = W_h = I and b = 0. Then the last state is the sum of the inputs.
@@ -263,11 +256,12 @@ class IdentityRNN(Recurrence):
         self.bias = nn.Parameter(torch.empty(size))
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
+        """Return the packed states h, (tokens, hidden_size), of token vectors x."""
         projected = linear(rows, self.weight_x, self.bias)
         return rnn_steps(projected, sizes, self.weight_h, "linear", places)
 
 
-class PeepholeLSTM(Recurrence):
+class PeepholeLSTM(nn.Module):
     """LSTM of Gers et al. (2003), with or without peepholes and output gate (thesis, 3.1.2).
 
         i_t = sigmoid(W_xi x_t + W_hi h_{t-1} + w_ci * c_{t-1} + b_i)
@@ -292,6 +286,7 @@ class PeepholeLSTM(Recurrence):
         self.peepholes = nn.Parameter(torch.empty(gates, hidden_size)) if peepholes else None
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
+        """Return the packed states h, (tokens, hidden_size), of token vectors x."""
         projected = linear(rows, self.weight_x, self.bias)
         return lstm_steps(projected, sizes, self.weight_h, self.peepholes, places)
 

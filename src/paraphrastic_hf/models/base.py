@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
 from paraphrastic_hf.io.remote_code import write_remote_code
-from paraphrastic_hf.layers.pooling import masked_mean
+from paraphrastic_hf.layers.pooling import mean_rows
 
 NO_LABEL = -100  # label that the loss ignores, as in transformers
 
@@ -173,7 +173,8 @@ class SentenceEncoderModel(ParaphrasticModel):
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
         """Return sentence vectors, (batch, dim), from token vectors. By default the mean."""
-        return masked_mean(states, attention_mask)
+        kept = attention_mask.bool()
+        return mean_rows(states[kept], kept.sum(1))
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Return sentence vectors, (batch, dim), from flat ids, (tokens,), and lengths, (batch,).

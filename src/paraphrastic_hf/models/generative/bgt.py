@@ -23,10 +23,11 @@ from torch import nn
 
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import (
+    DECODERS,
     Decoder,
     Inference,
     LatentConfig,
-    make_decoder,
+    VariableEncoder,
 )
 
 
@@ -92,18 +93,18 @@ class BGTModel(LatentModel):
 
     def __init__(self, config: BGTConfig) -> None:
         super().__init__(config)
-        self.inference = nn.ModuleDict({name: Inference(config, name) for name in self.variables()})
-        self.decoders = nn.ModuleDict(
-            {
-                task: make_decoder(config, config.hidden_size * len(self.variables_of(task)))
-                for task in self.tasks()
-            }
+        self.inference = nn.ModuleDict(
+            {name: VariableEncoder(config, name) for name in self.variables()}
         )
+        latent = {of: config.hidden_size * len(self.variables_of(of)) for of in self.tasks()}
+        make = DECODERS[config.decoder_kind]
+        self.decoders = nn.ModuleDict({task: make(config, size) for task, size in latent.items()})
         self.read_variable(config.variable)
         self.post_init()
 
     def encoder_of(self, variable: str) -> Inference:
-        return self.inference[variable]  # type: ignore[return-value]
+        part = self.inference[variable]
+        return Inference(part.encoder, part.mean, part.log_variance)
 
     def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
         return (self.inference if variable is None else self.inference[variable]).parameters()

@@ -24,19 +24,19 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.utils import logging
 
 from paraphrastic_hf.layers.gaussian import Gaussian
-from paraphrastic_hf.layers.latent import Scorer
 from paraphrastic_hf.layers.packing import Padding, padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.layers.product import initialize_dense
+from paraphrastic_hf.losses.likelihood import cross_entropy_parts
 from paraphrastic_hf.losses.vocabulary import Candidates
 from paraphrastic_hf.models.base import NO_LABEL, SentenceEncoderModel, takes_cache
 from paraphrastic_hf.models.generative.latent_parts import (
     SEMANTIC,
-    AnyInference,
+    Addition,
     Decoder,
+    Inference,
     LatentConfig,
-    added_rows,
-    start_weights,
+    Scorer,
 )
 
 logger = logging.get_logger(__name__)
@@ -153,7 +153,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         has_own = verb == "reconstruct" and self.config.has_language_variables
         return [*([language] if has_own else ()), SEMANTIC]
 
-    def encoder_of(self, variable: str) -> AnyInference:
+    def encoder_of(self, variable: str) -> Inference:
         """Return the encoder of a variable, with the maps to mean and log-variance."""
         raise NotImplementedError
 
@@ -197,9 +197,9 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         inference = self.encoder_of(variable)
         padding = Padding.of(lengths, ids.device)
         lengths, text = padding.lengths, padding.text
-        pooled = mean_rows(inference.encoder(ids, padding), lengths, text)  # (batch, width)
+        pooled = mean_rows(inference.states(ids, padding), lengths, text)  # (batch, width)
         mean = inference.mean(pooled)
-        if (rows := added_rows(inference, ids)) is not None:
+        if (rows := inference.added_rows(ids)) is not None:
             mean = mean + mean_rows(rows, lengths, text)
         if inference.log_variance is None:
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
@@ -222,9 +222,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Return each token's contribution to the posterior mean. Their average is the mean."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
-        states = inference.encoder(input_ids[kept], Padding.of(kept.sum(1)))
-        means = inference.mean(states)
-        if (rows := added_rows(inference, input_ids[kept])) is not None:
+        means = inference.mean(inference.states(input_ids[kept], Padding.of(kept.sum(1))))
+        if (rows := inference.added_rows(input_ids[kept])) is not None:
             means = means + rows
         return padded_from_flat(means if self._offset is None else means - self._offset, kept)
 
@@ -546,7 +545,22 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return task or tasks[0]
 
     def _init_weights(self, module: nn.Module) -> None:
-        start_weights(module)
+        """Initialize one module.
+
+        Dense layers are Glorot uniform with bias 0. Rows of tables and output layers are normal,
+        with length about 1, twice as long as the released code's output rows.
+        """
+        if isinstance(module, Addition):
+            nn.init.zeros_(module.weight)
+        elif isinstance(module, nn.Linear):
+            initialize_dense(module)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        elif isinstance(module, nn.LayerNorm):
+            module.reset_parameters()
+        elif isinstance(module, nn.LSTM):
+            module.reset_parameters()
+            nn.init.zeros_(module.get_parameter("bias_hh_l0"))
 
 
 class VariableReader(nn.Module):

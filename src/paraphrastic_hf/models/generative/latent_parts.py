@@ -1,6 +1,21 @@
-"""Configuration and parts of generative models of sentence pairs (thesis, 5.4, 5.5 and 5.9)."""
+"""Configuration, encoders and decoders of generative models of sentence pairs (thesis, 5.4.1, 5.5,
+5.9 and 5.12).
 
-from __future__ import annotations
+Encoders read concatenated token ids, (tokens,), of texts that may be empty, and return a state per
+token, (tokens, width). Decoders write a sentence from one vector v, (batch, latent), the
+concatenation of the sentence's latent variables. They have no attention to an encoder. v can enter
+a decoder at four places (`latent_at`):
+
+* `word`: concatenated with each input token's vector.
+* `hidden`: as the LSTM's initial state. A transformer adds a linear map of v to the first token's
+  vector.
+* `attention`: in place of attention to the source. State and v are concatenated and mapped to the
+  width of a state. A transformer adds the result to the state and normalizes the sum.
+* `logit`: concatenated with the last state before the output layer.
+
+A decoder's `forward` returns the states from which the next tokens are predicted, (batch, seq,
+width), from the previous tokens, (batch, seq), padded on the right.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,26 +23,20 @@ from typing import Any
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
+from torch.nn import functional as F
 from transformers import PreTrainedConfig
 
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.embedding import rows_of
-from paraphrastic_hf.layers.latent import (
-    PLACES,
-    AverageEncoder,
-    LstmDecoder,
-    LstmEncoder,
-    SharedEncoder,
-    TransformerDecoder,
-    TransformerEncoder,
-)
 from paraphrastic_hf.layers.packing import Padding
-from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.product import Dense, linear
+from paraphrastic_hf.layers.recurrent import LSTM, run_directions
+from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 from paraphrastic_hf.models.base import check_choices
 
 SEMANTIC = "semantic"  # the variable that a sentence shares with its translation
-DECODERS = ("transformer", "lstm")
-ENCODERS = (*DECODERS, "average")
-Decoder = TransformerDecoder | LstmDecoder
+PLACES = ("word", "hidden", "attention", "logit")
+ALIGNED = 8  # 16-bit numbers in the 16 bytes that a GPU reads at a time
 
 
 def refuse_language(code: str) -> None:
@@ -130,6 +139,91 @@ class LatentConfig(PreTrainedConfig):
             )
 
 
+class TransformerEncoder(nn.Module):
+    """Transformer that infers one variable, or the semantic and the language variable (5.12).
+
+    A shared encoder has extra input vectors that select the variable: `sem`, or `lang` with a
+    vector for the language. Unlike token vectors, they have no position. Each variable has its own
+    top block.
+    """
+
+    def __init__(self, config: LatentConfig, *, is_shared: bool = False) -> None:
+        super().__init__()
+        self.dropout, self.is_shared = config.dropout, is_shared
+        self.table = nn.Embedding(config.vocab_size, config.width)
+        tops = 0
+        if is_shared:
+            tops, languages = (
+                (2, len(config.languages)) if config.has_language_variables else (1, 0)
+            )
+            self.purposes = nn.Embedding(tops, config.width)
+            self.languages = nn.Embedding(languages, config.width) if languages else None
+        blocks = [_block(config) for _ in range(tops + config.encoder_layers - is_shared)]
+        if is_shared:
+            self.tops = nn.ModuleList(blocks[:tops])
+        self.blocks = nn.ModuleList(blocks[tops:])
+
+    def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
+        """Return the state of each token, (tokens, width).
+
+        `language` is the index of the language to infer the language variable with a shared
+        encoder, None for the semantic variable.
+        """
+        dim = self.table.embedding_dim
+        positions = torch.arange(padding.longest, device=ids.device)
+        rows = rows_of(self.table, ids) * dim**0.5
+        states = padding.pad(rows) + sinusoidal_positions(positions, dim).to(rows)
+        mask, blocks, count = padding.mask, [*self.blocks], 0
+        if self.is_shared:
+            beside = self.purposes.weight[:1]
+            if language is not None and self.languages is not None:
+                beside = torch.stack([self.purposes.weight[1], self.languages.weight[language]])
+            beside = (beside * dim**0.5).to(states)
+            count = len(beside)
+            states = torch.cat([beside.expand(len(states), -1, -1), states], 1)
+            mask = None if mask is None else F.pad(mask, (count, 0), value=True)
+            blocks.append(self.tops[int(language is not None)])
+        states = dropout(states, self.dropout, self.training)
+        for block in blocks:
+            states = block(states, mask=mask)
+        return padding.flat(states[:, count:])
+
+
+class AverageEncoder(nn.Module):
+    """Encoder that returns rows of a table. Their mean is SP's embedding (thesis, 5.1.1).
+
+    No paper combines it with a decoder. The end mark, with id `end`, gets the zero vector, because
+    SP has no end mark.
+    """
+
+    languages = None  # unlike a shared transformer, no language vectors
+
+    def __init__(self, config: LatentConfig) -> None:
+        super().__init__()
+        ends = [config.eos_token_id, config.decoder_start_token_id]
+        self.end = next((end for end in ends if isinstance(end, int)), None)
+        self.table = nn.Embedding(config.vocab_size, config.width)
+
+    def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
+        states = rows_of(self.table, ids) * self.table.embedding_dim**0.5
+        return states if self.end is None else states * (ids != self.end)[:, None]
+
+
+class LstmEncoder(nn.Module):
+    """Bidirectional LSTM over a table of token vectors. Each direction has half of the width."""
+
+    def __init__(self, config: LatentConfig) -> None:
+        super().__init__()
+        dim, self.dropout = config.width, config.dropout
+        self.table = nn.Embedding(config.vocab_size, dim)
+        self.forth, self.back = LSTM(dim, dim // 2), LSTM(dim, dim // 2)
+
+    def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
+        rows = dropout(rows_of(self.table, ids), self.dropout, self.training)
+        states = run_directions((self.forth, self.back), rows, padding.lengths)
+        return dropout(states, self.dropout, self.training)
+
+
 class Addition(Dense):
     """Dense layer with zero initial weights. Its output is added to an average (`adds_average`)."""
 
@@ -142,14 +236,32 @@ def map_to_mean(config: LatentConfig, variable: str) -> nn.Module:
     return (Addition if is_added else Dense)(config.width, config.hidden_size, bias=False)
 
 
-def average_of(config: LatentConfig) -> AverageEncoder:
-    """Return the encoder of a config with `encoder_kind` average."""
-    ends = [config.eos_token_id, config.decoder_start_token_id]
-    end = next((end for end in ends if isinstance(end, int)), None)
-    return AverageEncoder(config.vocab_size, config.width, end=end)
+@dataclass(frozen=True)
+class Inference:
+    """Parts of a model that infer one variable.
+
+    `language` is the index of the variable's language, for a shared encoder. None for the semantic
+    variable.
+    """
+
+    encoder: Any
+    mean: Any
+    log_variance: Any
+    language: int | None = None
+
+    def states(self, ids: Tensor, padding: Padding) -> Tensor:
+        """Return the state of each token, (tokens, width)."""
+        return self.encoder(ids, padding, self.language)  # type: ignore[no-any-return]
+
+    def added_rows(self, ids: Tensor) -> Tensor | None:
+        """Return the vectors to add to the mean, (tokens, dim). None without `adds_average`."""
+        if not isinstance(self.mean, Addition):
+            return None
+        table = self.encoder.table
+        return rows_of(table, ids) * table.embedding_dim**0.5
 
 
-class Inference(nn.Module):
+class VariableEncoder(nn.Module):
     """Encoder of one variable, with layers that map its mean state to mean and log-variance.
 
     The layers have no bias, as in the released code. Models that are not variational also have the
@@ -158,95 +270,161 @@ class Inference(nn.Module):
 
     def __init__(self, config: LatentConfig, variable: str) -> None:
         super().__init__()
-        width, size = config.width, config.hidden_size
-        self.encoder: TransformerEncoder | LstmEncoder | AverageEncoder
-        if config.encoder_kind == "average":
-            self.encoder = average_of(config)
-        elif config.encoder_kind == "lstm":
-            self.encoder = LstmEncoder(config.vocab_size, width, dropout=config.dropout)
-        else:
-            self.encoder = TransformerEncoder(
-                config.vocab_size,
-                width,
-                layers=config.encoder_layers,
-                heads=config.num_attention_heads,
-                feed_forward=config.intermediate_size,
-                dropout=config.dropout,
-            )
+        self.encoder = ENCODERS[config.encoder_kind](config)
         self.mean = map_to_mean(config, variable)
-        self.log_variance = Dense(width, size, bias=False) if config.is_variational else None
+        self.log_variance = None
+        if config.is_variational:
+            self.log_variance = Dense(config.width, config.hidden_size, bias=False)
 
 
-@dataclass(frozen=True)
-class SharedInference:
-    """As `Inference`, but the encoder is shared by several variables."""
+class Scorer(nn.Module):
+    """Scores of tokens, W_h h + W_v v, from a decoder state h and the latent vector v.
 
-    encoder: Purpose
-    mean: nn.Module
-    log_variance: nn.Linear | None
-
-
-@dataclass(frozen=True)
-class Purpose:
-    """Shared encoder that infers the variable of `language` (an index), or `semantic` if None."""
-
-    shared: SharedEncoder | AverageEncoder
-    language: int | None
-
-    @property
-    def table(self) -> nn.Embedding:
-        return self.shared.table
-
-    def __call__(self, ids: Tensor, padding: Padding) -> Tensor:
-        """Return the state of each token, (tokens, width)."""
-        return self.shared(ids, padding, self.language)  # type: ignore[no-any-return]
-
-
-AnyInference = Inference | SharedInference
-
-
-def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
-    """Return the token vectors to add to the mean, (tokens, dim). None without `adds_average`."""
-    if not isinstance(inference.mean, Addition):
-        return None
-    table = inference.encoder.table
-    return rows_of(table, ids) * table.embedding_dim**0.5
-
-
-def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
-    """Return a decoder of `latent` dimensions, with `starts` start tokens after the vocabulary."""
-    shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
-    if config.decoder_kind == "lstm":
-        return LstmDecoder(config.vocab_size, config.width, latent, **shared)
-    return TransformerDecoder(
-        config.vocab_size,
-        config.width,
-        latent,
-        layers=config.decoder_layers,
-        heads=config.num_attention_heads,
-        feed_forward=config.intermediate_size,
-        starts=starts,
-        **shared,
-    )
-
-
-def start_weights(module: nn.Module) -> None:
-    """Initialize one module.
-
-    Dense layers are Glorot uniform with bias 0. Rows of tables and output layers are normal, with
-    length about 1, twice as long as the released code's output rows.
+    The product with v is computed once per sentence. v affects the scores if `latent_at` names
+    `logit`.
     """
-    if isinstance(module, Addition):
-        nn.init.zeros_(module.weight)
-    elif isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
-    elif isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-    elif isinstance(module, nn.LayerNorm):
-        module.reset_parameters()
-    elif isinstance(module, nn.LSTM):
-        module.reset_parameters()
-        with torch.no_grad():
-            module.get_parameter("bias_hh_l0").zero_()
+
+    def __init__(self, config: LatentConfig, latent: int) -> None:
+        super().__init__()
+        self.dim = config.width
+        columns = self.dim + (latent if "logit" in config.latent_at else 0)
+        self.weight = nn.Embedding(config.vocab_size, columns)
+
+    def forward(
+        self, states: Tensor, latent: Tensor, sentence: Tensor, tokens: Tensor | None = None
+    ) -> Tensor:
+        """Return the scores of the requested tokens, (places, tokens).
+
+        Args:
+            states: Decoder states, (places, width).
+            latent: v of each sentence, (batch, latent).
+            sentence: Index of each place's sentence, (places,).
+            tokens: Ids of the tokens to score, (tokens,), without duplicates. None for all tokens.
+        """
+        rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
+        count = len(rows)
+        lacking = -count % ALIGNED
+        # 16-bit products take three times as long if the number of rows is not a multiple of 8.
+        if lacking and rows.is_cuda and torch.is_autocast_enabled("cuda"):
+            rows = F.pad(rows, (0, 0, 0, lacking))
+        scores = linear(states, rows[:, : self.dim])
+        if rows.shape[1] > self.dim:
+            end = self.dim + latent.shape[1]
+            scores = scores + linear(latent, rows[:, self.dim : end]).index_select(0, sentence)
+        return scores[:, :count]
+
+
+def _block(config: LatentConfig) -> TransformerBlock:
+    heads, units = config.num_attention_heads, config.intermediate_size
+    return TransformerBlock(config.width, heads, units, dropout=config.dropout)
+
+
+class LatentBlock(TransformerBlock):
+    """Transformer block with v in place of attention to an encoder (thesis, 5.4.1)."""
+
+    def __init__(self, config: LatentConfig, latent: int) -> None:
+        dim, heads = config.width, config.num_attention_heads
+        super().__init__(dim, heads, config.intermediate_size, dropout=config.dropout)
+        self.from_state = Dense(dim, dim)
+        self.from_latent = Dense(latent, dim, bias=False)
+        self.latent_norm = nn.LayerNorm(dim)
+
+    def forward(  # type: ignore[override]
+        self, states: Tensor, latent: Tensor, *, cache: Any, layer: int
+    ) -> Tensor:
+        """Return the states after the block, (batch, seq, width), with v, (batch, latent)."""
+
+        def attend(inputs: Tensor) -> Tensor:
+            return self.attention(inputs, mask=None, is_causal=True, cache=cache, layer=layer)
+
+        def mix(inputs: Tensor) -> Tensor:
+            return self.from_state(inputs) + self.from_latent(latent)[:, None]
+
+        states = self._add(states, attend, self.attention_norm)
+        states = self._add(states, mix, self.latent_norm)
+        return self._add(states, self._dense, self.dense_norm)
+
+
+class TransformerDecoder(nn.Module):
+    """Causal transformer that writes a sentence from v.
+
+    `starts` tokens after the vocabulary, such as one per language, start sentences and are never
+    predicted.
+    """
+
+    has_cache = True
+
+    def __init__(self, config: LatentConfig, latent: int, starts: int = 0) -> None:
+        super().__init__()
+        dim, places = config.width, config.latent_at
+        self.dropout, self.latent = config.dropout, latent
+        self.table = nn.Embedding(config.vocab_size + starts, dim)
+        self.word = Dense(dim + latent, dim) if "word" in places else None
+        self.first = Dense(latent, dim) if "hidden" in places else None
+        self.blocks = nn.ModuleList(
+            LatentBlock(config, latent) if "attention" in places else _block(config)
+            for _ in range(config.decoder_layers)
+        )
+        self.scorer = Scorer(config, latent)
+
+    def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
+        """Return the states, (batch, seq, width). `cache` has earlier keys and values."""
+        known = 0 if cache is None else cache.get_seq_length()
+        latent = F.pad(latent, (0, self.latent - latent.shape[1]))
+        dim = self.table.embedding_dim
+        vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, dim) * dim**0.5
+        if self.word is not None:
+            beside = latent[:, None].expand(-1, ids.shape[1], -1)
+            vectors = self.word(torch.cat([vectors, beside], -1))
+        if self.first is not None and known == 0:
+            start = self.first(latent)[:, None]
+            vectors = torch.cat([vectors[:, :1] + start, vectors[:, 1:]], 1)
+        positions = torch.arange(known, known + ids.shape[1], device=ids.device)
+        states = vectors + sinusoidal_positions(positions, dim).to(vectors)
+        states = dropout(states, self.dropout, self.training)
+        for layer, block in enumerate(self.blocks):
+            if isinstance(block, LatentBlock):
+                states = block(states, latent, cache=cache, layer=layer)
+            else:
+                states = block(states, mask=None, is_causal=True, cache=cache, layer=layer)
+        return states
+
+
+class LstmDecoder(nn.Module):
+    """LSTM that writes a sentence from v (thesis, 5.9.1)."""
+
+    has_cache = False  # each generation step reads the whole prefix again
+
+    def __init__(self, config: LatentConfig, latent: int) -> None:
+        super().__init__()
+        dim, places, self.dropout = config.width, config.latent_at, config.dropout
+        self.table = nn.Embedding(config.vocab_size, dim)
+        self.has_word, self.has_hidden = "word" in places, "hidden" in places
+        self.lstm = nn.LSTM(dim + latent * self.has_word, dim, batch_first=True)
+        self.lstm.bias_hh_l0.requires_grad_(False)
+        # As in the thesis, v is the initial state if the sizes agree.
+        self.first = Dense(latent, dim) if self.has_hidden and latent != dim else None
+        self.context = Dense(dim + latent, dim) if "attention" in places else None
+        self.scorer = Scorer(config, latent)
+
+    def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
+        """Return the states, (batch, seq, width). `cache` must be None."""
+        vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, -1)
+        vectors = dropout(vectors, self.dropout, self.training)
+        beside = latent[:, None].expand(-1, ids.shape[1], -1)
+        if self.has_word:
+            vectors = torch.cat([vectors, beside], -1)
+        start = None
+        if self.has_hidden:
+            hidden = latent if self.first is None else self.first(latent)
+            hidden = hidden[None].contiguous()
+            start = (hidden, torch.zeros_like(hidden))
+        states, _ = self.lstm(vectors, start)
+        if self.context is not None:
+            states = torch.tanh(self.context(torch.cat([states, beside], -1)))
+        return dropout(states, self.dropout, self.training)
+
+
+Decoder = TransformerDecoder | LstmDecoder
+ENCODERS = {"transformer": TransformerEncoder, "lstm": LstmEncoder, "average": AverageEncoder}
+DECODERS: dict[str, Any] = {"transformer": TransformerDecoder, "lstm": LstmDecoder}

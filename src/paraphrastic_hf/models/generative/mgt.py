@@ -20,17 +20,17 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.latent import AverageEncoder, Scorer, SharedEncoder
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.generative.latent import LatentModel, language_of
 from paraphrastic_hf.models.generative.latent_parts import (
     SEMANTIC,
+    AverageEncoder,
     Decoder,
+    Inference,
     LatentConfig,
-    Purpose,
-    SharedInference,
-    average_of,
-    make_decoder,
+    Scorer,
+    TransformerDecoder,
+    TransformerEncoder,
     map_to_mean,
     refuse_language,
 )
@@ -105,46 +105,33 @@ class MGTModel(LatentModel):
 
     def __init__(self, config: MGTConfig) -> None:
         super().__init__(config)
-        width, size = config.width, config.hidden_size
-        self.shared_encoder: SharedEncoder | AverageEncoder
+        self.shared_encoder: TransformerEncoder | AverageEncoder
         if config.encoder_kind == "average":
-            self.shared_encoder = average_of(config)
+            self.shared_encoder = AverageEncoder(config)
         else:
-            self.shared_encoder = SharedEncoder(
-                config.vocab_size,
-                width,
-                len(config.languages) if config.has_language_variables else 0,
-                layers=config.encoder_layers,
-                heads=config.num_attention_heads,
-                feed_forward=config.intermediate_size,
-                dropout=config.dropout,
-            )
+            self.shared_encoder = TransformerEncoder(config, is_shared=True)
+        width, size = config.width, config.hidden_size
         kinds = 2 if config.has_language_variables else 1  # semantic and language variables
         of_kinds = (SEMANTIC, config.languages[0])[:kinds]
         self.means = nn.ModuleList(map_to_mean(config, name) for name in of_kinds)
         self.log_variances = nn.ModuleList(
             Dense(width, size, bias=False) for _ in range(kinds if config.is_variational else 0)
         )
-        self.shared_decoder = make_decoder(config, size * kinds, starts=len(config.languages))
+        self.shared_decoder = TransformerDecoder(config, size * kinds, len(config.languages))
         self.translation_scorer = None
         if config.has_translation_scorer:
-            self.translation_scorer = Scorer(
-                config.vocab_size, width, size if "logit" in config.latent_at else 0
-            )
+            self.translation_scorer = Scorer(config, size)
         self.read_variable(config.variable)
         self.post_init()
 
     def variables_of(self, task: str) -> list[str]:
         return super().variables_of(task)[::-1]  # the zeros of a translation are at the end
 
-    def encoder_of(self, variable: str) -> SharedInference:
+    def encoder_of(self, variable: str) -> Inference:
         language = None if variable == SEMANTIC else self.config.languages.index(variable)
         kind = int(language is not None)
-        return SharedInference(
-            Purpose(self.shared_encoder, language),
-            self.means[kind],  # type: ignore[arg-type]
-            self.log_variances[kind] if self.log_variances else None,  # type: ignore[arg-type]
-        )
+        log_variance = self.log_variances[kind] if self.log_variances else None
+        return Inference(self.shared_encoder, self.means[kind], log_variance, language)
 
     def decoder_of(self, task: str) -> Decoder:
         return self.shared_decoder

@@ -57,12 +57,25 @@ def of_targets(scores: Tensor, targets: Tensor | None) -> Tensor:
     return scores if targets is None else log_likelihoods(scores.float(), targets.long())
 
 
+def reads_template(config: Any) -> bool:
+    """Return whether an encoder-decoder reads a parse or template."""
+    return getattr(config, "template", "none") != "none"
+
+
 class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
     """Encoder-decoder. Subclasses have `encoder`, with a `table`, `output` and `predict`."""
 
     auto_class: ClassVar[str] = "AutoModelForSeq2SeqLM"
     is_resizable = False
     accepts_loss_kwargs = False  # so that transformers' Trainer divides by accumulation steps
+
+    @property
+    def reads_template(self) -> bool:
+        return reads_template(self.config)
+
+    def tables(self) -> list[nn.Embedding]:
+        tables = [self.encoder.table]
+        return [*tables, self.encoder.template_table] if self.reads_template else tables
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder.table

@@ -24,6 +24,7 @@ from paraphrastic_hf.models.seq2seq.base import (
     Seq2SeqConfig,
     Seq2SeqModel,
     of_targets,
+    reads_template,
     token_mask,
 )
 
@@ -58,11 +59,6 @@ class ParaphraserConfig(Seq2SeqConfig):
         return 2
 
 
-def template_kind(config: Any) -> str:
-    """Return the syntax input of an encoder-decoder: `parse`, `template` or `none`."""
-    return str(getattr(config, "template", "none"))
-
-
 @dataclass
 class SourceEncoding(Encoding):
     """Encoded source and, for a model that reads one, its template.
@@ -89,7 +85,7 @@ class _Encoder(nn.Module):
         self.table = nn.Embedding(config.vocab_size, config.embedding_size)
         self.cells = nn.ModuleList(LSTM(config.embedding_size, size) for _ in range(2))
         self.narrow = Dense(2 * size, size)
-        self.reads_template = template_kind(config) != "none"
+        self.reads_template = reads_template(config)
         if self.reads_template:
             width, narrow = config.template_embedding_size, config.template_hidden_size
             self.template_table = nn.Embedding(config.template_vocab_size, width)
@@ -169,15 +165,6 @@ class ParaphraserModel(Seq2SeqModel):
         is_copying = getattr(config, "use_copy", False)
         self.copy_gate = Dense(config.embedding_size + 2 * size, 1) if is_copying else None
         self.post_init()
-
-    @property
-    def reads_template(self) -> bool:
-        """Whether the decoder attends to a template."""
-        return template_kind(self.config) != "none"
-
-    def tables(self) -> list[nn.Embedding]:
-        tables = [self.encoder.table]
-        return [*tables, self.encoder.template_table] if self.reads_template else tables
 
     def _init_weights(self, module: nn.Module) -> None:
         """Initialize dense layers uniformly within 1 / sqrt(number of inputs), as in torch."""

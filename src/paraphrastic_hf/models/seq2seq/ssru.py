@@ -209,15 +209,6 @@ class SsruModel(Seq2SeqModel):
         self.output = Dense(config.hidden_size, config.vocab_size)
         self.post_init()
 
-    @property
-    def reads_template(self) -> bool:
-        """Whether the encoder can read a template."""
-        return self.config.template != "none"
-
-    def tables(self) -> list[nn.Embedding]:
-        tables = [self.encoder.table]
-        return [*tables, self.encoder.template_table] if self.reads_template else tables
-
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, nn.Linear):
             if module.weight is not self.encoder.table.weight:

@@ -39,16 +39,6 @@ class CandidateLists:
         rows = np.arange(ends[first], ends[last])
         return CandidateLists(self.ids.select(rows), self.counts[first:last], self.costs[rows])
 
-    def padded(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Arrange values of all candidates, (candidates,), in a matrix with one row per list.
-
-        Return the matrix, (lists, longest), padded with 0, and a mask that is False for padding.
-        """
-        is_filled = np.arange(self.counts.max(initial=1)) < self.counts[:, None]
-        rows = np.zeros(is_filled.shape, values.dtype)
-        rows[is_filled] = values
-        return rows, is_filled
-
 
 class CandidateMaker:
     """Generates candidates and computes their costs. Dropout is off during generation."""

@@ -15,9 +15,8 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from paraphrastic_hf.generation.search import encoded_by, padded, rows_of
-from paraphrastic_hf.losses.likelihood import log_likelihoods
-from paraphrastic_hf.losses.minimum_risk import expected_cost, list_scores
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.losses.likelihood import cross_entropy_parts, log_likelihoods
+from paraphrastic_hf.losses.minimum_risk import expected_costs, list_scores
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.batching import TokenBatchObjective
 from paraphrastic_hf.training.engine.annealing import Annealing
@@ -175,12 +174,8 @@ def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
 
     Args:
         sums: Log probability of each candidate, summed over its tokens, (candidates,).
-        probability: Score in the softmax, one of `losses.minimum_risk.PROBABILITIES`.
+        probability: Score in the softmax, as in `list_scores`.
     """
     lengths = torch.from_numpy(np.diff(lists.ids.offsets)).to(sums.device)
     scores = list_scores(sums, lengths, probability)
-    costs, is_filled = (
-        torch.from_numpy(part).to(sums.device) for part in lists.padded(lists.costs)
-    )
-    table = scores.new_zeros(costs.shape)
-    return expected_cost(table.masked_scatter(is_filled, scores), costs.float(), is_filled)
+    return expected_costs(scores, torch.from_numpy(lists.costs).to(sums), lists.counts.tolist())

@@ -21,7 +21,7 @@ from paraphrastic_hf.training.seq2seq.recipe import (
     check_chosen_by_score,
 )
 
-PROBABILITIES = ("sequence", "token", "released")  # copy, since losses/minimum_risk.py needs torch
+PROBABILITIES = ("sequence", "token", "released")
 REFERENCES = ("as_found", "excluded", "added")
 DEVELOPMENT = ("expected_cost", "first", "none")
 

@@ -10,7 +10,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.losses.likelihood import cross_entropy_parts
 from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.batching import TokenBatchObjective, batches_by_length
