@@ -10,9 +10,10 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.metrics.quality import QualityEstimator, QualityScores
 from paraphrastic_hf.metrics.resampling import (
     Interval,
-    confidence_intervals,
+    Means,
+    confidence_interval,
     p_text,
-    paired_p_value,
+    p_value,
 )
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
@@ -62,16 +63,13 @@ def compare_systems(
     score: Any = scorer.score
     scores = [score(hypotheses, references) for _, hypotheses in systems]
     options: dict[str, Any] = {"samples": samples, "seed": seed}
-    similes = confidence_intervals([each.simile for each in scores], **options)
-    sims = confidence_intervals([each.sim for each in scores], **options)
+    means = [(Means(each.simile), Means(each.sim)) for each in scores]
     return [
         SystemScores(
             name,
             own,
-            similes[i],
-            sims[i],
-            paired_p_value(own.simile, scores[0].simile, **options) if i else None,
-            paired_p_value(own.sim, scores[0].sim, **options) if i else None,
+            *(confidence_interval(each, **options) for each in means[i]),
+            *(p_value(means[i][k], means[0][k], **options) if i else None for k in (0, 1)),
             samples,
         )
         for i, ((name, _), own) in enumerate(zip(systems, scores, strict=True))
