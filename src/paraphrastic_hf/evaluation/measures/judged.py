@@ -102,11 +102,14 @@ def _standardized(values: np.ndarray) -> np.ndarray:
 class JudgedTask:
     """A task of a suite that can also return its results for each example, by `judged`."""
 
-    rows: Task
     judged: Callable[[Any, Path], Sequence[OfDataset]]
+    rows: Task | None = None  # if the scores are more than those of `judged`
 
     def __call__(self, encoder: Any, data_dir: Path) -> Sequence[Row]:
-        return self.rows(encoder, data_dir)
+        if self.rows is not None:
+            return self.rows(encoder, data_dir)
+        judged = self.judged(encoder, data_dir)
+        return [Row(x.group, x.name, len(x), {x.measure: x.score}) for x in judged]
 
 
 def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
