@@ -14,8 +14,15 @@ from paraphrastic_hf.cli.shared.writing import print_written
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText as Sentence
 from paraphrastic_hf.metrics import matching
-from paraphrastic_hf.metrics.compare import Comparison, Ties, compare, count_ties, read_nbest
-from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
+from paraphrastic_hf.metrics.compare import (
+    Comparison,
+    Ties,
+    compare,
+    comparison_markdown,
+    count_ties,
+    read_nbest,
+    write_comparison,
+)
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
 from paraphrastic_hf.metrics.matching import load_matching
 from paraphrastic_hf.metrics.resampling import Means, confidence_interval, p_text, p_value

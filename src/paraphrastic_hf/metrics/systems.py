@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.markdown import plain_table
 from paraphrastic_hf.metrics.quality import QualityEstimator, QualityScores
 from paraphrastic_hf.metrics.resampling import (
     Interval,
@@ -107,14 +108,9 @@ def system_table(results: Sequence[SystemScores]) -> str:
             row[2:2] = [p_text(system.p_value)]
             row[4:] = [p_text(system.sim_p_value)]
         table.append(row)
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
     notes = [ONE_SEGMENT] if segments == 1 else []
     problems = [line for each in results for line in _problem_lines(each)]
-    return "\n".join([*lines, "", *problems, *notes, results[0].scores.signature, ""])
+    return "\n".join([*plain_table(table), "", *problems, *notes, results[0].scores.signature, ""])
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
