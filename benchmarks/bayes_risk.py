@@ -6,7 +6,7 @@
 
 Both choose from the same lists, in one run on one thread. Times are processor seconds. Metrics of
 mbrs that need transformers 4 (COMET, BLEURT, BERTScore, MetricX) are left out. mbrs uses SimiLE and
-SIM through `metrics/mbrs_plugin.py`, BLEU of sacrebleu and chrF of fastchrf.
+SIM through `mbrs_plugin.py`, BLEU of sacrebleu and chrF of fastchrf.
 """
 
 import itertools
@@ -17,12 +17,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import mbrs_plugin
 import torch
 from common.report import Table, options, save, settings
 from common.timing import timed
 
 from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk
-from paraphrastic_hf.metrics import mbrs_plugin
 from paraphrastic_hf.metrics.utilities import UTILITIES, make_utility
 
 LEFT_OUT = ("bertscore", "bleurt", "comet", "cometkiwi", "metricx", "xcomet")

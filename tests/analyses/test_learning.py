@@ -47,52 +47,48 @@ def run(folder, scores, *, batch=10, development="clean"):
 def test_curves_count_the_pairs_seen(tmp_path):
     slow = run(tmp_path / "slow", [10.0, 70.0, 69.0, 69.9], batch=20)
     fast = run(tmp_path / "fast", [60.0, 59.0])
-    analysis = convergence([slow, fast])
+    analysis = convergence({"slow": slow, "fast": fast})
     runs, points = analysis.tables
     assert runs.rows == [["slow", 200, 10.0, 70.0, 400, 400], ["fast", 100, 60.0, 60.0, 100, 100]]
     assert points.rows[-2:] == [["fast", 100, 60.0], ["fast", 200, 59.0]]
-    assert column(convergence({"a": fast}).tables[0], "run") == ["a"]
 
 
 def test_99_percent_of_the_best_is_reached_earlier(tmp_path):
-    curve = read_curve(run(tmp_path, [50.0, 69.5, 70.0]))
+    curve = read_curve(run(tmp_path, [50.0, 69.5, 70.0]), "a")
     assert (curve.best, curve.seen_until(0.99 * curve.best)) == (70.0, 200)
-    below = convergence([run(tmp_path / "below", [-20.0, -10.0])]).tables[0]
+    below = convergence({"a": run(tmp_path / "below", [-20.0, -10.0])}).tables[0]
     assert column(below, "99 % of it at") == [200]
 
 
 def test_runs_that_cannot_be_compared_are_errors(tmp_path):
-    with pytest.raises(DataError):
-        convergence([tmp_path / "absent"])
-    with pytest.raises(DataError):
-        convergence([run(tmp_path / "none", [])])
-    other = run(tmp_path / "other", [1.0], development="sts17-en-en")
-    with pytest.raises(DataError):
-        convergence([other, run(tmp_path / "more" / "other", [1.0])])
-    with pytest.raises(DataError):
-        convergence([run(tmp_path / "a", [1.0]), other])
+    one, other = (
+        run(tmp_path / name, [1.0], development=name) for name in ("clean", "sts17-en-en")
+    )
+    for runs in ([tmp_path / "absent"], [run(tmp_path / "none", [])], [one, other]):
+        with pytest.raises(DataError):
+            convergence({path.name: path for path in runs})
 
 
 def test_curves_of_tasks_and_generation_have_their_own_units(tmp_path):
     tagger = run(tmp_path / "tagger", [70.0])
     task = "task: {kind: tagging, dataset: {name: treebank}}\ntraining: {batch_size: 5}\nrun: {}\n"
     put(tagger, {"recipe.yaml": task})
-    curve = read_curve(tagger)
+    curve = read_curve(tagger, "a")
     assert (curve.development, curve.unit) == ("validation split of treebank", "accuracy, %")
     assert (curve.counts, curve.seen) == ("examples", [50])
     writer = run(tmp_path / "writer", [40.0])
     text = "training: {batch_tokens: 4096, batch_size: 9}\nrun: {development: clean}\n"
     put(writer, {"recipe.yaml": text})
-    assert (read_curve(writer).counts, read_curve(writer).seen) == ("steps", [10])
-    assert "steps" in convergence([writer]).title
+    assert (read_curve(writer, "a").counts, read_curve(writer, "a").seen) == ("steps", [10])
+    assert "steps" in convergence({"a": writer}).title
     with pytest.raises(DataError):
-        convergence([writer, run(tmp_path / "a", [1.0])])
+        convergence({"a": writer, "b": run(tmp_path / "a", [1.0])})
     for development, unit in [("held_out", "log-likelihood, nats per token"), ("bleu", "BLEU")]:
         text = f"training: {{batch_tokens: 9}}\nrun: {{development: {development}}}\n"
-        assert read_curve(put(writer, {"recipe.yaml": text})).unit == unit
+        assert read_curve(put(writer, {"recipe.yaml": text}), "a").unit == unit
     put(writer, {"recipe.yaml": "training: {batch_tokens: 9}\nrun: {}\n"})
-    assert read_curve(writer).development == "held-out text"
-    words = read_curve(run(tmp_path / "words", [40.0], development="ws353-tuning"))
+    assert read_curve(writer, "a").development == "held-out text"
+    words = read_curve(run(tmp_path / "words", [40.0], development="ws353-tuning"), "a")
     assert words.unit == "2 WS-S - WS-R, Spearman's rho x 100"
 
 
@@ -183,11 +179,11 @@ def test_runs_have_costs_by_both_metrics(tmp_path):
     bleu = [{"step": 2, "expected_cost": 49.0, "expected_cost_simile": 21.0}]
     later = {"step": 3, "expected_cost": 48.0, "expected_cost_simile": 20.5}
     half = [{"step": 2, "expected_cost": 30.0, "expected_cost_simile": 22.0}]
-    runs = [
-        risk_run(tmp_path / "a", "simile", [loss, *simile]),
-        risk_run(tmp_path / "b", "bleu", [loss, *bleu, later]),
-        risk_run(tmp_path / "c", "half", half),
-    ]
+    runs = {
+        "a": risk_run(tmp_path / "a", "simile", [loss, *simile]),
+        "b": risk_run(tmp_path / "b", "bleu", [loss, *bleu, later]),
+        "c": risk_run(tmp_path / "c", "half", half),
+    }
     analysis = expected_costs(runs)
     assert analysis.tables[0].columns == ["run", "trained by", "steps", "by SimiLE", "by BLEU"]
     assert analysis.tables[0].rows == [
@@ -203,9 +199,7 @@ def test_runs_have_costs_by_both_metrics(tmp_path):
 
 
 def test_runs_without_expected_costs_are_errors(tmp_path):
-    with pytest.raises(DataError):
-        read_costs(tmp_path / "absent")
-    with pytest.raises(DataError):
-        read_costs(risk_run(tmp_path / "other", "simile", [{"step": 1, "development": 3.0}]))
-    with pytest.raises(DataError):
-        expected_costs([tmp_path / "a", tmp_path / "b" / "a"])
+    other = risk_run(tmp_path / "other", "simile", [{"step": 1, "development": 3.0}])
+    for path in (tmp_path / "absent", other):
+        with pytest.raises(DataError):
+            read_costs(path, "a")

@@ -90,13 +90,14 @@ def test_percentiles_cover_the_22_datasets():
     assert set(PERCENTILE) == of_sts | {("SICK", "test"), ("Twitter", "test")}
 
 
+ENCODERS = {"one": Degrees(1), "two": Degrees(2)}
 SCORED = ScoredPairs("MSRpar", "2012", ["0", "0", "0"], ["0", "90", "60"], [5.0, 0.0, 3.75])
 
 
 def test_errors_by_hand():
     """Cosines 1, 0, 1/2 are scores 5, 2.5, 3.75. With twice the angle 1, -1, -1/2 are 5, 0,
     1.25."""
-    found = judged(Degrees(1), Degrees(2), [SCORED])
+    found = judged(ENCODERS.values(), [SCORED])
     assert [pair.second for pair in found] == ["60", "0", "90"]
     assert [pair.lead for pair in found] == [pytest.approx(x, abs=1e-4) for x in (2.5, 0, -2.5)]
     assert [found[0].one, found[0].other] == pytest.approx([3.75, 1.25], abs=1e-4)
@@ -104,7 +105,7 @@ def test_errors_by_hand():
 
 
 def test_each_list_has_the_pairs_its_model_wins():
-    analysis = errors(Degrees(1), Degrees(2), [SCORED], names=("one", "two"), count=1)
+    analysis = errors(ENCODERS, [SCORED], count=1)
     summary, first, second = (table.rows for table in analysis.tables)
     assert summary[0][:3] == [3, pytest.approx(2.5 / 3, abs=1e-4), pytest.approx(2.5 / 3, abs=1e-4)]
     assert [row[2] for row in first] == ["60"]
@@ -113,7 +114,7 @@ def test_each_list_has_the_pairs_its_model_wins():
 
 def test_errors_need_pairs():
     with pytest.raises(DataError):
-        errors(Degrees(1), Degrees(2), [], names=("one", "two"))
+        errors(ENCODERS, [])
 
 
 PAIRS = [("0", "10"), ("90", "100"), ("20", "160"), ("95", "300")]

@@ -4,20 +4,13 @@ import io
 import os
 import sys
 import threading
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
-from paraphrastic_hf import GeneratedText, SimileScorer, Translator
+from paraphrastic_hf import GeneratedText, Translator
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.shared.writing import print_written
-from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
-from paraphrastic_hf.metrics import mbrs_plugin
 from paraphrastic_hf.metrics.utilities import make_utility
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
@@ -145,49 +138,3 @@ def test_mbr_prints_the_decision_of_minimum_bayes_risk(metric, options, folder, 
 def test_aggregate_is_exact_for_sim(folder, run):
     options = ["--metric", "sim", "--outputs", "5", "--sample"]
     assert translated(run, folder, *options, "--aggregate") == translated(run, folder, *options)
-
-
-class StandIn:
-    """The part of `mbrs.metrics` that the plugin uses."""
-
-    def __init__(self, cfg):
-        self.cfg = cfg
-
-    @dataclass
-    class Config: ...
-
-
-def test_mbrs_gets_the_scores_of_simile(monkeypatch):
-    """Uses a stand-in, because mbrs is not installed here."""
-    known = {}
-    module: Any = ModuleType("mbrs.metrics")
-    module.Metric = module.MetricAggregatable = StandIn
-    module.register = lambda name: lambda cls: known.setdefault(name, cls)
-    monkeypatch.setitem(sys.modules, "mbrs", ModuleType("mbrs"))
-    monkeypatch.setitem(sys.modules, "mbrs.metrics", module)
-    metrics = mbrs_plugin.register()
-    assert known == metrics
-    ours, theirs = ["a cat sleeps", "two dogs run here"], ["the cat is asleep", "dogs", "a cat"]
-    simile, sim = (metrics[name](metrics[name].Config()) for name in ("simile", "sim"))
-    table = simile.pairwise_scores(ours, theirs)
-    assert table.shape == (2, 3)
-    scorer = SimileScorer(similarity="sentences")
-    for row, own in enumerate(ours):
-        expected = scorer.score([own] * 3, theirs).simile
-        np.testing.assert_allclose(table[row], expected, atol=1e-6)
-    assert simile.score(ours[0], theirs[0]) == pytest.approx(float(table[0, 0]), abs=1e-6)
-    torch.testing.assert_close(simile.scores(ours, theirs[:2]), table[[0, 1], [0, 1]])
-    found = sim.expected_scores_reference_aggregation(ours, theirs)
-    torch.testing.assert_close(found, sim.pairwise_scores(ours, theirs).mean(1))
-    weights = torch.tensor([0.0, 1.0, 2.0])
-    found = sim.expected_scores_reference_aggregation(ours, theirs, reference_lprobs=weights)
-    torch.testing.assert_close(found, sim.pairwise_scores(ours, theirs) @ weights.softmax(0))
-    assert simile.corpus_score(ours, [theirs[:2]]) == pytest.approx(
-        scorer.score(ours, theirs[:2]).score
-    )
-
-
-def test_without_mbrs_the_alternative_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mbrs", None)
-    with pytest.raises(MissingExtraError):
-        mbrs_plugin.register()

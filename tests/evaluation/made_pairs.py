@@ -4,7 +4,8 @@ import numpy as np
 import torch
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.evaluation.measures.judged import Ranked, judged_p_value
+from paraphrastic_hf.evaluation.measures.judged import Ranked
+from paraphrastic_hf.metrics.resampling import p_value
 from tests.evaluation.sts_files import write_lines
 
 ANGLES = ("0.2", "0.7", "1.1", "1.5")  # decreasing cosines with the angle 0
@@ -76,4 +77,4 @@ def row_of(results, group, name):
 
 def correlation_p_value(first, second, gold, measure="pearson", **options):
     a, b = (Ranked("", "", measure, cosines, gold) for cosines in (first, second))
-    return judged_p_value(a, b, **options)
+    return p_value(a, b, **options)

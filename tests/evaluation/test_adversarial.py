@@ -51,7 +51,7 @@ def test_an_example_is_broken_by_one_wrongly_labeled_paraphrase():
         **{"broken": 200 / 3, "success": 100, "agreement": 50, "paraphrases": 5 / 3, "queries": 8},
         **{"overlap": 1 / 3, "perplexity": 6, "similarity": np.nan},  # overlap: 2 of 3 words, and 0
     }
-    assert vars(report) == pytest.approx(expected, nan_ok=True)
+    assert report == pytest.approx(expected, nan_ok=True)
     assert training_rows(found)[-1] == ["bad", "a mess"]
 
 

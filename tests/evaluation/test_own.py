@@ -6,9 +6,9 @@ import pytest
 from paraphrastic_hf import evaluate, evaluate_pairs
 from paraphrastic_hf.corpora.readers.sts_files import read_sts17
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.measures.judged import Ranked, best_threshold, resampled_scores
+from paraphrastic_hf.evaluation.measures.judged import Ranked, best_threshold
 from paraphrastic_hf.evaluation.own import retrieval_scores
-from paraphrastic_hf.metrics.resampling import drawn_examples
+from paraphrastic_hf.metrics.resampling import drawn_examples, resampled_scores
 from tests.evaluation.made_pairs import Angles, Constant, Letters, Vowels
 
 ROWS = [("a cat", "the cat"), ("a dog", "the dog"), ("red", "read"), ("tea", "tee"), ("hi", "high")]

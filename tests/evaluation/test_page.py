@@ -29,7 +29,6 @@ def write(folder, model, suite="sts", **headline):
         "rows": [{"group": "g", "name": "n", "size": 1234, "scores": {"pearson": 1.26}}],
         "settings": {"weights": "abc"},
         "seconds": 1.5,
-        "peak_memory": None,
     }
     (folder / f"{suite}.json").write_text(json.dumps(results))
     return folder

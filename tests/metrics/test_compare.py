@@ -14,11 +14,18 @@ from paraphrastic_hf.cli.shared.writing import print_written
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText as Sentence
 from paraphrastic_hf.metrics import matching
-from paraphrastic_hf.metrics.compare import Comparison, Ties, compare, count_ties, read_nbest
-from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
+from paraphrastic_hf.metrics.compare import (
+    Comparison,
+    Ties,
+    compare,
+    comparison_markdown,
+    count_ties,
+    read_nbest,
+    write_comparison,
+)
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
 from paraphrastic_hf.metrics.matching import load_matching
-from paraphrastic_hf.metrics.resampling import confidence_intervals, p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import Means, confidence_interval, p_text, p_value
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
 from tests.texts import SENTENCES
@@ -218,12 +225,12 @@ def test_systems_have_their_intervals_and_significance(scorer):
     systems = list(zip("abc", texts, strict=True))
     results = compare_systems(scorer, systems, references, samples=200, seed=7)
     scores = [scorer.score(each, references) for each in texts]
-    intervals = confidence_intervals([each.simile for each in scores], samples=200, seed=7)
-    assert [each.simile for each in results] == intervals
-    expected = [paired_p_value(s.simile, scores[0].simile, samples=200, seed=7) for s in scores[1:]]
-    assert [each.p_value for each in results] == [None, *expected]
-    sims = [paired_p_value(s.sim, scores[0].sim, samples=200, seed=7) for s in scores[1:]]
-    assert [each.sim_p_value for each in results] == [None, *sims]
+    draws = {"samples": 200, "seed": 7}
+    similes, sims = ([Means(getattr(s, name)) for s in scores] for name in ("simile", "sim"))
+    assert [r.simile for r in results] == [confidence_interval(each, **draws) for each in similes]
+    for name, means in (("p_value", similes), ("sim_p_value", sims)):
+        expected = [None, *(p_value(each, means[0], **draws) for each in means[1:])]
+        assert [getattr(result, name) for result in results] == expected
     table = system_table(results).splitlines()
     assert table[0].split() == ["system", "SimiLE", "x", "100", "p", "SIM", "x", "100", "p"]
     assert table[1].split()[0] == "a"

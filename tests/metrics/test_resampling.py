@@ -3,14 +3,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from paraphrastic_hf.evaluation.measures.judged import Judged, judged_p_value
+from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.metrics import resampling
-from paraphrastic_hf.metrics.corpus_bleu import bleu_of_counts
+from paraphrastic_hf.metrics.corpus_bleu import BleuCounts
 from paraphrastic_hf.metrics.resampling import (
     Interval,
-    confidence_intervals,
+    Means,
+    confidence_interval,
     p_text,
-    paired_p_value,
+    p_value,
+    resampled_scores,
 )
 from tests.evaluation.made_pairs import correlation_p_value
 
@@ -19,41 +21,57 @@ def scores(seed: int, segments: int = 40) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0, 1, segments)
 
 
-@pytest.mark.parametrize("segments", [1, 2, 5, 9])
-def test_p_of_few_segments_uses_all_exchanges(segments):
-    first, second = scores(1, segments), scores(2, segments)
-    differences = first - second
-    observed = abs(differences.sum()) - 1e-9
-    found = [abs(differences @ signs) >= observed for signs in product((-1, 1), repeat=segments)]
-    assert paired_p_value(first, second) == np.mean(found)
+def of_mean_scores(first: np.ndarray, second: np.ndarray, **options: int) -> float:
+    return p_value(Means(first), Means(second), **options)
+
+
+def of_two_parts(rows: np.ndarray) -> Judged:
+    """An F1 with two parts, from gains and possible gains, (examples, 4)."""
+    return Judged("", "", "F1", *np.split(rows.T, 2))
+
+
+@pytest.mark.parametrize("make", [lambda rows: Means(rows[:, 0]), of_two_parts])
+@pytest.mark.parametrize("examples", [1, 2, 5, 9])
+def test_p_of_few_examples_is_the_share_of_all_exchanges(make, examples):
+    """Oracle: the scores after each exchange of the results of two systems."""
+    random = np.random.default_rng(examples)
+    rows = random.integers(0, 5, size=(2, examples, 4)) + random.random((2, examples, 4))
+    differences = []
+    for exchanged in product((False, True), repeat=examples):
+        one = np.where(np.array(exchanged)[:, None], *rows[::-1])
+        other = np.where(np.array(exchanged)[:, None], *rows)
+        differences.append(abs(make(one).score - make(other).score))
+    expected = np.mean(np.array(differences) >= differences[0] - 1e-9)
+    sides = make(rows[0]), make(rows[1])
+    assert p_value(*sides) == p_value(*sides[::-1]) == expected
 
 
 @pytest.mark.slow
 def test_many_draws_approach_all_exchanges(monkeypatch):
     first, second = scores(3, 12), scores(4, 12)
-    exact = paired_p_value(first, second)
+    exact = of_mean_scores(first, second)
     monkeypatch.setattr(resampling, "EXACT", 0)
-    drawn = paired_p_value(first, second, samples=40_000)
+    drawn = of_mean_scores(first, second, samples=40_000)
     assert drawn == pytest.approx(exact, abs=4 * (exact / 40_000) ** 0.5)
     monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", 12 * 7)
-    assert paired_p_value(first, second, samples=40_000) == drawn
+    assert of_mean_scores(first, second, samples=40_000) == drawn
 
 
 @pytest.mark.parametrize("segments", [6, 60])
 def test_equal_means_up_to_rounding_have_p_1(segments):
     first = scores(5, segments)
     for second in (first, first[::-1], np.roll(first, 3) * (1 + 1e-15), first * (1 + 1e-15)):
-        assert paired_p_value(first, second) == 1
+        assert of_mean_scores(first, second) == 1
 
 
 def of_means(random: np.random.Generator, segments: int) -> float:
-    return paired_p_value(*random.normal(size=(2, segments)), samples=200)
+    return of_mean_scores(*random.normal(size=(2, segments)), samples=200)
 
 
 def of_accuracies(random: np.random.Generator, segments: int) -> float:
     right = (random.random((2, 1, segments)) < 0.7).astype(float)
     sides = (Judged("", "", "accuracy", each, np.ones_like(each)) for each in right)
-    return judged_p_value(*sides, samples=200)
+    return p_value(*sides, samples=200)
 
 
 def of_bleu(random: np.random.Generator, segments: int) -> float:
@@ -61,8 +79,10 @@ def of_bleu(random: np.random.Generator, segments: int) -> float:
     matching = random.binomial(there, [0.6, 0.4, 0.25, 0.2], size=(2, segments, 4))
     lengths = np.broadcast_to(there[:, :1], (2, segments, 2))
     of_both = np.broadcast_to(there, matching.shape)
-    counts = np.concatenate([lengths, matching, of_both], axis=2)
-    return paired_p_value(*counts, bleu_of_counts, samples=200)
+    sides = [BleuCounts([], []) for _ in range(2)]
+    for side, rows in zip(sides, np.concatenate([lengths, matching, of_both], axis=2), strict=True):
+        side.rows = rows.astype(np.float64)
+    return p_value(*sides, samples=200)
 
 
 def of_pearson(random: np.random.Generator, segments: int, measure: str = "pearson") -> float:
@@ -100,12 +120,9 @@ def test_equal_systems_have_at_most_5_percent_false_positives(
     assert share <= most + 3 * (most * (1 - most) / trials) ** 0.5
 
 
-def test_p_is_symmetric_and_needs_equal_segments_and_samples():
+def test_the_lowest_p_value_of_many_segments_is_one_in_samples_plus_one():
     first = scores(8)
-    assert paired_p_value(first + 0.01, first) == paired_p_value(first, first + 0.01) == 1 / 1001
-    for sizes, samples, named in (((0, 0), 9, "0"), ((3, 2), 9, "3 and 2"), ((3, 3), 0, "0")):
-        with pytest.raises(ValueError, match=named):
-            paired_p_value(*map(np.zeros, sizes), samples=samples)
+    assert of_mean_scores(first + 0.01, first) == of_mean_scores(first, first + 0.01) == 1 / 1001
 
 
 def test_p_values_are_formatted():
@@ -115,16 +132,14 @@ def test_p_values_are_formatted():
 
 def test_two_segments_by_hand():
     """Resamples of (0, 1) have means 0, 1/2, 1 with probabilities 1/4, 1/2, 1/4."""
-    interval = confidence_intervals([np.array([0.0, 1.0])], samples=2000)[0]
+    interval = confidence_interval(Means(np.array([0.0, 1.0])), samples=2000)
     assert interval == Interval(0.5, 0.0, 1.0)
-    middle = confidence_intervals([np.array([0.0, 1.0])], samples=2000, level=0.4)[0]
-    assert middle == Interval(0.5, 0.5, 0.5)
 
 
 def test_the_interval_matches_the_normal_distribution():
     """The mean of 400 uniform scores has the deviation s / 20."""
     values = scores(1, 400)
-    interval = confidence_intervals([values], samples=4000)[0]
+    interval = confidence_interval(Means(values), samples=4000)
     half = 1.96 * values.std() / 20
     # With 4,000 resamples the error of a 2.5 % quantile is about 4 % of the half width.
     assert interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
@@ -132,33 +147,22 @@ def test_the_interval_matches_the_normal_distribution():
 
 
 @pytest.mark.parametrize("at_a_time", [1, 41 * 7])
-def test_intervals_depend_only_on_the_scores_and_the_seed(monkeypatch, at_a_time):
-    first, second = scores(6, 41), scores(7, 41)
-    (whole,) = confidence_intervals([first], samples=50)
-    assert whole != confidence_intervals([first], samples=50, seed=2)[0]
+def test_resamples_depend_only_on_the_scores_and_the_seed(monkeypatch, at_a_time):
+    results = Means(scores(6, 41))
+    whole = resampled_scores(results, samples=50)
+    assert (whole != resampled_scores(results, samples=50, seed=2)).any()
     monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", at_a_time)
-    assert confidence_intervals([second, first], samples=50)[1] == whole
+    np.testing.assert_allclose(resampled_scores(results, samples=50), whole, rtol=1e-12)
 
 
-def test_segments_are_drawn_uniformly(monkeypatch):
+def test_examples_are_drawn_uniformly(monkeypatch):
     monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", 64)
-    means = np.concatenate(list(resampling._resampled_means(np.eye(8), 2000, 1)), 1)
-    assert means.shape == (8, 2000)
+    means = np.stack([resampled_scores(Means(row), samples=2000) for row in np.eye(8)])
     np.testing.assert_allclose(means.sum(0), 1)  # one draw of 8 adds 1/8 somewhere
     np.testing.assert_allclose(means.mean(1), 1 / 8, atol=0.012)  # 4 deviations
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("side", [0, 1])
-def test_scores_that_are_not_finite_are_refused(bad, side):
-    systems = [scores(12), scores(13)]
-    systems[side][6] = bad
-    for call in (lambda: confidence_intervals(systems), lambda: paired_p_value(*systems)):
-        with pytest.raises(ValueError, match=rf"{side + 1}.*{bad}.*7"):
-            call()
-
-
-@pytest.mark.parametrize(("sizes", "named"), [([], "systems"), ([0], "0"), ([3, 2], "2, 3")])
-def test_intervals_need_equal_numbers_of_segments(sizes, named):
-    with pytest.raises(ValueError, match=named):
-        confidence_intervals([np.zeros(size) for size in sizes])
+def test_scores_that_are_not_finite_are_refused(bad):
+    with pytest.raises(ValueError, match=f"{bad}.*7"):
+        Means(np.array([*scores(12)[:6], bad, 1.0]))

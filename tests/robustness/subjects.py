@@ -168,7 +168,7 @@ def make_results(folder):
             **{"model": model, "suite": "sts", "summary": "STS", "unit": "Pearson x 100"},
             **{"headline": {"2012": 61.5}, "papers": {"thesis": {"2012": 60.5}}, "rows": rows},
             **{"notes": ["a note"], "skipped": {"2013": "no file"}, "not_applicable": {}},
-            **{"settings": {"weights": "abc"}, "seconds": 0.2, "peak_memory": 12345},
+            **{"settings": {"weights": "abc"}, "seconds": 0.2},
         }
         (folder / model).mkdir()
         write_json(folder / model / "sts.json", results)

@@ -1,7 +1,7 @@
 """Learning curves: development scores by amount of training data (thesis, 3.7.4, Figure 2)."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class Curve:
         return next(n for n, value in zip(self.seen, self.scores, strict=True) if value >= score)
 
 
-def read_curve(run: str | Path, name: str | None = None) -> Curve:
+def read_curve(run: str | Path, name: str) -> Curve:
     """Read the development scores of a run of `paraphrastic train`, finished or not."""
     run = Path(run)
     recipe, evaluations = read_evaluations(run)
@@ -57,7 +57,7 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
             f"{run} has no development score in {LOG}. Train again with --run.development clean, "
             "and set --run.evaluate_every to the number of steps between evaluations"
         )
-    return Curve(name or run.name, development, unit, counts, seen, scores)
+    return Curve(name, development, unit, counts, seen, scores)
 
 
 def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -77,22 +77,8 @@ def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, An
     return recipe, entries
 
 
-def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[str, str | Path]:
-    """Return run directories by name, from a mapping or from a list of directories."""
-    if isinstance(runs, Mapping):
-        return dict(runs)
-    named: dict[str, str | Path] = {}
-    for run in runs:
-        name = Path(run).name
-        if name in named:
-            raise DataError(f"Two runs are named {name!r}. Rename one of their directories")
-        named[name] = run
-    return named
-
-
-def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
+def convergence(runs: Mapping[str, str | Path]) -> Analysis:
     """Plot the learning curves of runs, and list when each run is near its best score."""
-    runs = named_runs(runs)
     curves = [read_curve(run, name) for name, run in runs.items()]
     first = curves[0]
     for kinds, what in (

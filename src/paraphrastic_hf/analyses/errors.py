@@ -1,6 +1,6 @@
 """Pairs on which one encoder is right and another wrong (Wieting and Gimpel, 2017, Table 7)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,13 +31,13 @@ class Judged(NamedTuple):
         return abs(self.other - self.gold) - abs(self.one - self.gold)
 
 
-def judged(one: Any, other: Any, datasets: Sequence[ScoredPairs]) -> list[Judged]:
+def judged(encoders: Iterable[Any], datasets: Sequence[ScoredPairs]) -> list[Judged]:
     """Score pairs with two encoders, and sort them by the first encoder's lead, largest first.
 
     Cosines from -1 to 1 are scaled to scores from 0 to 5.
     """
     found = []
-    sides = (cosines(encoder.encode, datasets) for encoder in (one, other))
+    sides = (cosines(encoder.encode, datasets) for encoder in encoders)
     for pairs, first, second in zip(datasets, *sides, strict=True):
         scores = zip(*((np.asarray(side) + 1) / 2 * TOP for side in (first, second)), strict=True)
         texts = zip(pairs.first, pairs.second, pairs.scores, strict=True)
@@ -47,15 +47,10 @@ def judged(one: Any, other: Any, datasets: Sequence[ScoredPairs]) -> list[Judged
 
 
 def errors(
-    one: Any,
-    other: Any,
-    datasets: Sequence[ScoredPairs],
-    *,
-    names: tuple[str, str],
-    count: int = 10,
+    encoders: Mapping[str, Any], datasets: Sequence[ScoredPairs], *, count: int = 10
 ) -> Analysis:
     """List the pairs on which the errors of two encoders differ most."""
-    found = judged(one, other, datasets)
+    names, found = list(encoders), judged(encoders.values(), datasets)
     if not found:
         raise DataError("The data has no scored pairs. Give a folder with STS data")
     leads = [pair.lead for pair in found]
@@ -81,11 +76,11 @@ def errors(
             "A model that finds all pairs more similar than the other also fills these lists. "
             "Compare models with similar mean errors.",
         ],
-        {"models": list(names), "count": count},
+        {"models": names, "count": count},
     )
 
 
-def _figure(leads: Sequence[float], names: tuple[str, str]) -> Figure:
+def _figure(leads: Sequence[float], names: Sequence[str]) -> Figure:
     figure = new_figure(6.5, 3.5)
     axes = figure.subplots()
     axes.hist(leads, bins=50, color=COLORS[0])

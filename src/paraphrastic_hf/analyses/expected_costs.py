@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.convergence import GIVE, LOG, named_runs, read_evaluations
+from paraphrastic_hf.analyses.convergence import GIVE, LOG, read_evaluations
 from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.plots import lines, new_figure
@@ -25,7 +25,7 @@ class Costs:
     by: dict[str, list[float | None]]  # expected cost x 100 at each evaluation, by kind of cost
 
 
-def read_costs(run: str | Path, name: str | None = None) -> Costs:
+def read_costs(run: str | Path, name: str) -> Costs:
     """Read the expected costs of a run of minimum risk training, finished or not."""
     recipe, entries = read_evaluations(run)
     evaluations = [entry for entry in entries if LOGGED in entry]
@@ -39,13 +39,12 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
         cost: [entry.get(LOGGED if cost == own else f"{LOGGED}_{cost}") for entry in evaluations]
         for cost in COSTS
     }
-    return Costs(name or Path(run).name, own, [entry["step"] for entry in evaluations], by)
+    return Costs(name, own, [entry["step"] for entry in evaluations], by)
 
 
-def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
+def expected_costs(runs: Mapping[str, str | Path]) -> Analysis:
     """Plot and list the expected SimiLE cost and BLEU cost of runs of `paraphrastic train`."""
-    named = named_runs(runs)
-    found = [read_costs(run, name) for name, run in named.items()]
+    found = [read_costs(run, name) for name, run in runs.items()]
     rows: list[list[Cell]] = [
         [each.name, each.trained_by, float(step), *(each.by[cost][number] for cost in COSTS)]
         for each in found
@@ -58,7 +57,7 @@ def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Ana
         [Table("costs", "Expected costs x 100; lower is better", columns, rows)],
         _figure(found),
         ["Runs are comparable if they start from the same model and hold out the same pairs."],
-        {"runs": [str(run) for run in named.values()]},
+        {"runs": [str(run) for run in runs.values()]},
     )
 
 

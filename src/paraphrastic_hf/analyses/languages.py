@@ -4,11 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, scatter
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.plots import COLORS, new_figure, style
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -118,19 +117,9 @@ def _figure(found: Sequence[Language], kinds: Sequence[str], unit: str, threshol
     figure = new_figure(5.2 * len(drawn), 4.4)
     panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
     for panel, kind in zip(panels, drawn, strict=True):
-        _scatter(panel, found, kind, threshold)
+        points = {item.name: (_value(item, kind), item.score) for item in found}
+        scatter(panel, points, [COLORS[item.overlap > threshold] for item in found])
         label = "of the English pieces" if kind == OVERLAP else "language distance"
         style(panel, xlabel=f"{kind}, {label}", ylabel=unit if kind == OVERLAP else "")
     panels[0].axvline(threshold, color="#9aa3b0", linewidth=0.8, linestyle="--")
     return figure
-
-
-def _scatter(panel: Axes, found: Sequence[Language], kind: str, threshold: float) -> None:
-    for language in found:
-        x, color = _value(language, kind), COLORS[language.overlap > threshold]
-        if not math.isnan(x):
-            panel.scatter(x, language.score, s=14, color=color)
-            panel.annotate(
-                language.name, (x, language.score), (3, 2), textcoords="offset points",
-                fontsize=7, color=color,
-            )  # fmt: skip

@@ -4,14 +4,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paraphrastic_hf.io.files import write_bytes, write_json
 from paraphrastic_hf.io.markdown import literal, markdown_table
-from paraphrastic_hf.io.plots import bars, lines, new_figure, png
+from paraphrastic_hf.io.plots import COLORS, bars, lines, new_figure, png
 
 Cell = str | float | None
 
@@ -125,6 +127,17 @@ def curves_figure(
         axes.set_xticks(range(len(ticks)), ticks)
     lines(axes, curves, *labels, **options)
     return figure
+
+
+def scatter(
+    axes: Axes, points: Mapping[str, tuple[float, float]], colors: Sequence[str] = COLORS[:1]
+) -> None:
+    """Draw named points. NaN is left out, and `colors` repeat."""
+    for (name, (x, y)), color in zip(points.items(), cycle(colors), strict=False):
+        if not math.isnan(x):
+            axes.scatter(x, y, s=15, color=color)
+            place = {"xytext": (3, 2), "textcoords": "offset points"}
+            axes.annotate(name, (x, y), fontsize=6, color=color, **place)
 
 
 def bars_figure(

@@ -13,13 +13,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
 
-from paraphrastic_hf.analyses.report import Analysis, Table
+from paraphrastic_hf.analyses.report import Analysis, Table, scatter
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts_year
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.measures.similarity import score_suite
 from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
 from paraphrastic_hf.evaluation.suites.sts import SICK_AND_TWITTER
-from paraphrastic_hf.io.plots import COLORS, new_figure, style
+from paraphrastic_hf.io.plots import new_figure, style
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
@@ -141,12 +141,7 @@ def under_training(
 def _figure(found: Sequence[Trained]) -> Figure:
     figure = new_figure(6.5, 4.5)
     axes = figure.subplots()
-    for each in found:
-        axes.scatter(each.rare, each.deviation, s=16, color=COLORS[0])
-        axes.annotate(
-            f"{each.group} {each.name}", (each.rare, each.deviation), (3, 2),
-            textcoords="offset points", fontsize=6,
-        )  # fmt: skip
+    scatter(axes, {f"{x.group} {x.name}": (x.rare, x.deviation) for x in found})
     rare = f"words seen fewer than {RARE} times in training, %"
     style(axes, xlabel=rare, ylabel="Pearson r x 100 above the 75th percentile")
     return figure

@@ -1,11 +1,14 @@
 """`paraphrastic analyze KIND ... --output DIR`: the analyses of the papers.
 
-Each kind is a function from arguments to an analysis, registered by the decorator `kind`.
+The analysis KIND is the function of this name in the file `analyses/KIND.py`. Options with the name
+of a parameter are passed to it. A function registered by the decorator `kind` returns the others.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -25,9 +28,7 @@ from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.analyses.report import Analysis
     from paraphrastic_hf.encoders.encoder import SentenceEncoder
-    from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 WORDS = "words/enwiki_vocab_min200.txt.xz"
 EPILOG = """\
@@ -40,10 +41,11 @@ examples:
 
 
 Argument = dict[str, Any]  # arguments of `Parser.option`
+Inputs = dict[str, Any]  # arguments of an analysis
 
 
 class Kind(NamedTuple):
-    analyze: Callable[[argparse.Namespace], Analysis]
+    inputs: Callable[[argparse.Namespace], Inputs]
     summary: str
     epilog: str
     arguments: tuple[Argument, ...]
@@ -56,17 +58,21 @@ def argument(name: str, help: str, default: Any = None, **options: Any) -> Argum
     return {"name": name, "help": help, "default": default, **options}
 
 
+def flag(name: str, help: str) -> Argument:
+    return argument(name, help, False, action="store_true")
+
+
 def kind(summary: str, example: str, *arguments: Argument, note: str = "") -> Callable[[Any], Any]:
-    """Register an analysis under the name of its function.
+    """Register an analysis under the name of the function that returns its inputs.
 
     `example` are the words of a command after the kind, without `--output analysis` at its end.
     """
 
-    def register(analyze: Callable[[argparse.Namespace], Analysis]) -> Any:
-        name = analyze.__name__.replace("_", "-")
+    def register(inputs: Callable[[argparse.Namespace], Inputs]) -> Any:
+        name = inputs.__name__.replace("_", "-")
         command = f"example:\n  paraphrastic analyze {name} {example} --output analysis"
-        ANALYSES[name] = Kind(analyze, summary, f"{note}\n\n{command}".strip(), arguments)
-        return analyze
+        ANALYSES[name] = Kind(inputs, summary, f"{note}\n\n{command}".strip(), arguments)
+        return inputs
 
     return register
 
@@ -95,7 +101,12 @@ def run(arguments: argparse.Namespace) -> None:
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    analysis = ANALYSES[arguments.kind].analyze(arguments)
+    name = arguments.kind.replace("-", "_")
+    analyze = getattr(importlib.import_module(f"paraphrastic_hf.analyses.{name}"), name)
+    known = inspect.signature(analyze).parameters
+    options = {option: value for option, value in vars(arguments).items() if option in known}
+    with data_errors():
+        analysis = analyze(**options | ANALYSES[arguments.kind].inputs(arguments))
     paths = write_analysis(analysis, arguments.output)
     print(analysis_markdown(analysis), *paths, sep="\n")
 
@@ -116,20 +127,22 @@ TEXT = argument(
     "list the nearest words, phrases or n-grams, models side by side (thesis, 3.4, 3.8.2)",
     "runs/word english --query vehicals huge 'not able' --most 50000",
     argument("models", "one or more encoders", nargs="+"),
-    argument("--query", "words, phrases or n-grams to find neighbors of", nargs="+", required=True),
+    argument(
+        *("--query", "words, phrases or n-grams to find neighbors of"),
+        nargs="+",
+        required=True,
+        dest="queries",
+    ),
     argument(
         "--among FILE", "words or phrases to search, one per line (default: the list in DATA/words)"
     ),
-    argument(
-        "--rows", "search the model's own table (_ is a space)", default=False, action="store_true"
-    ),
+    flag("--rows", "search the model's own table (_ is a space)"),
     argument(
         "--most", "words or rows to search, from the start of the list (default: all)", type=int
     ),
-    argument("--neighbors", "neighbors shown per query", default=7),
+    argument("--neighbors", "neighbors shown per query", 7, dest="count"),
 )
-def neighbors(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.neighbors import neighbors as analyze
+def neighbors(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.corpora.readers.words import read_word_list
 
     among = None
@@ -138,29 +151,26 @@ def neighbors(arguments: argparse.Namespace) -> Analysis:
     if not arguments.rows:
         path = arguments.among or Path(data_root(arguments.data, "the word list")) / WORDS
         among = list(read_word_list(path, arguments.most))
-    encoders = _encoders(arguments.models)
-    return analyze(
-        encoders, arguments.query, among=among, most=arguments.most, count=arguments.neighbors
-    )
+    return {"among": among, "encoders": _encoders(arguments.models)}
 
 
 @kind(
     "average the norms of word vectors by part of speech and by frequency (thesis, 3.4)",
     "runs/word --data DATA",
     MODEL,
-    argument("--corpus", "tagged corpus", default="ewt", choices=("ewt", "treebank")),
+    argument("--corpus", "tagged corpus", "ewt", choices=("ewt", "treebank")),
     argument("--words FILE", "file of words with their counts (default: the one in DATA/words)"),
 )
-def norms(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.norms import norms as analyze
+def norms(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.analyses.tagged import read_tagged
-    from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.readers.words import read_word_list
 
     root = Path(data_root(arguments.data, "the tagged corpus"))
-    counts = read_word_list(arguments.words or root / WORDS)
-    sentences = read_tagged(arguments.corpus, evaluation_files(root))
-    return analyze(_encoder(arguments.model), sentences, counts, name=_name(arguments.model))
+    return {
+        "counts": read_word_list(arguments.words or root / WORDS),
+        "sentences": read_tagged(arguments.corpus, evaluation_folder(arguments.data)),
+        **_encoder(arguments),
+    }
 
 
 @kind(
@@ -170,19 +180,18 @@ def norms(arguments: argparse.Namespace) -> Analysis:
     argument("--start MODEL", "model that training started from (default: a random table)"),
     TEXT,
 )
-def weighting(arguments: argparse.Namespace) -> Analysis:
+def weighting(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.analyses import weighting as analysis
-    from paraphrastic_hf.corpora.folder import evaluation_files
 
-    root = data_root(arguments.data, "the STS files")
-    encoder, name = _encoder(arguments.model), _name(arguments.model)
-    table = analysis.trained_table(encoder, name)
+    data_dir, named = evaluation_folder(arguments.data), _encoder(arguments)
+    encoder = named["encoder"]
+    table = analysis.trained_table(**named)
     start = analysis.random_start(table)
     if arguments.start:
-        earlier = _encoder(arguments.start)
+        earlier = _load(arguments.start)
         start = analysis.given_start(table, encoder.tokenizer.tokens(), earlier)
-    counts = analysis.token_counts(encoder.tokenizer, _counted_text(arguments, root))
-    return analysis.weighting(encoder, start, counts, evaluation_files(root), name=name)
+    counts = analysis.token_counts(encoder.tokenizer, _counted_text(arguments))
+    return {"start": start, "counts": counts, "data_dir": data_dir, **named}
 
 
 @kind(
@@ -190,15 +199,12 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
     "runs/avg runs/lstm --data DATA",
     argument("models", "one or more encoders trained on the pairs", nargs="+"),
     argument("--pairs", "size of a random sample of pairs (default: all)", type=int),
-    argument("--batch-size", "pairs among which a negative is chosen", default=100),
+    argument("--batch-size", "pairs among which a negative is chosen", 100),
     note="The pairs are those of the first model's recipe.",
 )
-def fit(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.fit import fit as analyze
-
+def fit(arguments: argparse.Namespace) -> Inputs:
     pairs = _drawn_pairs(arguments.models[0], arguments, "Choose another model first")
-    encoders = _encoders(arguments.models)
-    return analyze(encoders, pairs, batch_size=arguments.batch_size)
+    return {"pairs": pairs, "encoders": _encoders(arguments.models)}
 
 
 @kind(
@@ -206,29 +212,16 @@ def fit(arguments: argparse.Namespace) -> Analysis:
     "runs/word --sizes 1 20 40 --data DATA",
     MODEL,
     argument(
-        "--sizes M",
-        "sizes in mini-batches (default: 1 20 40)",
-        default=[1, 20, 40],
-        nargs="+",
-        type=int,
+        "--sizes M", "sizes in mini-batches (default: 1 20 40)", [1, 20, 40], nargs="+", type=int
     ),
-    argument("--batch-size", "pairs per mini-batch", default=100),
-    argument("--pairs", "size of the random sample of pairs", default=20_000),
-    argument("--count", "sentences shown", default=5),
+    argument("--batch-size", "pairs per mini-batch", 100),
+    argument("--pairs", "size of the random sample of pairs", 20_000),
+    argument("--count", "sentences shown", 5),
     note="The pairs are those of the model's recipe.",
 )
-def negatives(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.negatives import negatives as analyze
-
+def negatives(arguments: argparse.Namespace) -> Inputs:
     pairs = _drawn_pairs(arguments.model, arguments, "Choose another model")
-    return analyze(
-        _encoder(arguments.model),
-        pairs,
-        name=_name(arguments.model),
-        sizes=arguments.sizes,
-        batch_size=arguments.batch_size,
-        count=arguments.count,
-    )
+    return {"pairs": pairs, **_encoder(arguments)}
 
 
 @kind(
@@ -237,35 +230,28 @@ def negatives(arguments: argparse.Namespace) -> Analysis:
     MODEL,
     TEXT,
 )
-def under_training(arguments: argparse.Namespace) -> Analysis:
+def under_training(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.analyses.under_training import read_22
-    from paraphrastic_hf.analyses.under_training import under_training as analyze
     from paraphrastic_hf.analyses.weighting import token_counts
-    from paraphrastic_hf.corpora.folder import evaluation_files
 
-    root = data_root(arguments.data, "the STS files")
-    datasets = read_22(evaluation_files(root))
-    encoder = _encoder(arguments.model)
-    counts = token_counts(encoder.tokenizer, _counted_text(arguments, root))
-    return analyze(encoder, counts, datasets, name=_name(arguments.model))
+    datasets, named = read_22(evaluation_folder(arguments.data)), _encoder(arguments)
+    counts = token_counts(named["encoder"].tokenizer, _counted_text(arguments))
+    return {"counts": counts, "datasets": datasets, **named}
 
 
 @kind(
     "list sentence pairs on which only one of two models is right (2017 paper, Table 7)",
     "runs/lstm-avg runs/avg --data DATA",
     argument("models", "two encoders to compare", nargs=2),
-    argument("--count", "pairs shown per model", default=10),
+    argument("--count", "pairs shown per model", 10),
 )
-def errors(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.errors import errors as analyze
+def errors(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 
     data_dir = evaluation_folder(arguments.data)
     years = ("2012", "2013", "2014", "2015")
     datasets = [pairs for year in years for pairs in read_sts_year(data_dir, year)]
-    one, other = map(_encoder, arguments.models)
-    first, second = map(_name, arguments.models)
-    return analyze(one, other, datasets, names=(first, second), count=arguments.count)
+    return {"datasets": datasets, "encoders": _encoders(arguments.models)}
 
 
 @kind(
@@ -273,13 +259,11 @@ def errors(arguments: argparse.Namespace) -> Analysis:
     "runs/gran --data DATA",
     MODEL,
 )
-def gates(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.gates import gates as analyze
+def gates(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.analyses.tagged import read_tagged
 
-    encoder = _encoder(arguments.model)
     sentences = read_tagged("ewt", evaluation_folder(arguments.data))
-    return analyze(encoder, sentences, name=_name(arguments.model))
+    return {"sentences": sentences, **_encoder(arguments)}
 
 
 @kind(
@@ -291,43 +275,33 @@ def gates(arguments: argparse.Namespace) -> Analysis:
         "--probes FILE", "probing.json of `paraphrastic evaluate --suite probing` (default: none)"
     ),
     argument("--text FILE", "file of sentences, one per line (default: SICK's trial split)"),
-    argument("--language CODE", "language to write", default="en"),
-    argument("--encoder MODEL", "encoder for the similarity of meaning", default="english"),
-    argument("--count", "sentences to rewrite", default=300),
-    argument("--samples", "sentences shown", default=8),
-    argument("--quiet", "show no progress bars", default=False, action="store_true"),
+    argument("--language CODE", "language to write", "en"),
+    argument("--encoder MODEL", "encoder for the similarity of meaning", "english"),
+    argument("--count", "sentences to rewrite", 300),
+    argument("--samples", "sentences shown", 8),
+    flag("--quiet", "show no progress bars"),
 )
-def variables(arguments: argparse.Namespace) -> Analysis:
+def variables(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.analyses.variables import read_probes
-    from paraphrastic_hf.analyses.variables import variables as analyze
-    from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.load import load_dataset
     from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.io.lines import text_lines
 
     generator = LatentGenerator.from_pretrained(arguments.model)
-    judge = _encoder(arguments.encoder)
     if arguments.text is not None:
         texts = [line for _, line in text_lines(Path(arguments.text))]
     else:
-        root = data_root(arguments.data, "SICK's sentences")
-        rows = load_dataset("sick", split="validation", data_dir=evaluation_files(root))
+        data_dir = evaluation_folder(arguments.data)
+        rows = load_dataset("sick", split="validation", data_dir=data_dir)
         texts = [row["sentence1"] for row in rows]
-    probes = None
-    if arguments.probes is not None:
-        probes = read_probes(arguments.probes, _encoder(arguments.model))
-    with data_errors():
-        return analyze(
-            generator,
-            judge,
-            list(dict.fromkeys(text for text in texts if text.strip())),
-            language=arguments.language,
-            probes=probes,
-            count=arguments.count,
-            samples=arguments.samples,
-            name=_name(arguments.model),
-            progress=shows_progress(arguments),
-        )
+    return {
+        "generator": generator,
+        "judge": _load(arguments.encoder),
+        "texts": list(dict.fromkeys(text for text in texts if text.strip())),
+        "probes": arguments.probes and read_probes(arguments.probes, _load(arguments.model)),
+        "name": _name(arguments.model),
+        "progress": shows_progress(arguments),
+    }
 
 
 @kind(
@@ -335,10 +309,8 @@ def variables(arguments: argparse.Namespace) -> Analysis:
     "runs/charagram-phrase runs/char-cnn",
     RUNS,
 )
-def convergence(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.convergence import convergence as analyze
-
-    return analyze(arguments.runs)
+def convergence(arguments: argparse.Namespace) -> Inputs:
+    return {"runs": _by_name(arguments.runs)}
 
 
 @kind(
@@ -346,10 +318,8 @@ def convergence(arguments: argparse.Namespace) -> Analysis:
     "runs/bleu runs/simile",
     RUNS,
 )
-def expected_costs(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.expected_costs import expected_costs as analyze
-
-    return analyze(arguments.runs)
+def expected_costs(arguments: argparse.Namespace) -> Inputs:
+    return {"runs": _by_name(arguments.runs)}
 
 
 @kind(
@@ -366,20 +336,15 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
         "--orders",
         "pairs to train on: random pairs, the first pairs, or both in separate runs (default: "
         "both)",
-        default=["random", "ordered"],
+        ["random", "ordered"],
         nargs="+",
         choices=["random", "ordered"],
     ),
     note="The same command keeps finished runs; sizes may be added. Set keys of the recipe with\n"
     "--KEY VALUE, as in `paraphrastic train`.",
 )
-def data_amount(arguments: argparse.Namespace) -> Analysis:
-    recipe, root = _recipe(arguments), data_root(arguments.data, "the training text")
-    from paraphrastic_hf.analyses.data_amount import data_amount as analyze
-
-    return analyze(
-        recipe, arguments.output, sizes=arguments.sizes, orders=arguments.orders, data_root=root
-    )
+def data_amount(arguments: argparse.Namespace) -> Inputs:
+    return _recipe(arguments.recipe, arguments)
 
 
 @kind(
@@ -389,25 +354,21 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
     argument(
         "--most",
         "n-grams kept of each length, one run per number (default: 100 1000 50000)",
-        default=[100, 1000, 50000],
+        [100, 1000, 50000],
         nargs="+",
         type=int,
     ),
     argument(
         "--lengths N,N",
         "lengths of n-grams, one run per set (default: 2 2,3 2,3,4 2,3,4,5 2,3,4,5,6)",
-        default=[tuple(range(2, end)) for end in range(3, 8)],
+        [tuple(range(2, end)) for end in range(3, 8)],
         nargs="+",
         type=lambda text: tuple(map(int, text.split(","))),
+        dest="orders",
     ),
 )
-def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
-    recipe, root = _recipe(arguments), data_root(arguments.data, "the training text")
-    from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary as analyze
-
-    return analyze(
-        recipe, arguments.output, most=arguments.most, orders=arguments.lengths, data_root=root
-    )
+def ngram_vocabulary(arguments: argparse.Namespace) -> Inputs:
+    return _recipe(arguments.recipe, arguments)
 
 
 @kind(
@@ -419,34 +380,22 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         "folder with a folder en-XX of bitext per language (default: Tatoeba's sentences; for a "
         "recipe, DATA/train)",
     ),
-    argument(
-        "--pairs", "pairs per language (not for Tatoeba's sentences)", default=10_000, least=1
-    ),
-    argument(
+    argument("--pairs", "pairs per language (not for Tatoeba's sentences)", 10_000, least=1),
+    flag(
         "--apart",
         "for a recipe: mark the subwords of each language so that it shares none with English "
         "(thesis, 5.3.2). Overlap is computed without marks",
-        default=False,
-        action="store_true",
     ),
-    argument(
-        "--without CODE", "languages to leave out, such as those of training", default=[], nargs="+"
-    ),
+    argument("--without CODE", "languages to leave out, such as those of training", [], nargs="+"),
     argument("--distances FILE", "TSV file of language distances, instead of URIEL's"),
-    argument(
-        "--threshold",
-        "share of common subwords above which overlap is high, 0 to 1",
-        default=0.3,
-    ),
+    argument("--threshold", "share of common subwords above which overlap is high, 0 to 1", 0.3),
     note="A model is scored on Tatoeba, per language. A recipe is trained on each\n"
     "DATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are URIEL's: pip\n"
     "install 'paraphrastic-hf[languages]'.",
 )
-def languages(arguments: argparse.Namespace) -> Analysis:
+def languages(arguments: argparse.Namespace) -> Inputs:
     from paraphrastic_hf.analyses import distances as uriel
     from paraphrastic_hf.analyses import language_scores as scores
-    from paraphrastic_hf.analyses.languages import languages as analyze
-    from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.load import find_source
 
     is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
@@ -470,8 +419,8 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         raise RecipeError(f"--apart requires a recipe (.yaml), got {arguments.model}")
     if not is_recipe:
         found = scores.of_one_model(
-            _encoder(arguments.model),
-            evaluation_files(root),
+            _load(arguments.model),
+            evaluation_folder(arguments.data),
             distances,
             bitext=arguments.bitext,
             pairs=arguments.pairs,
@@ -479,67 +428,76 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         unit, name = "Tatoeba accuracy x 100", _name(arguments.model)
     else:
         found = scores.of_runs(
-            _recipe(arguments),
-            arguments.output,
-            arguments.bitext or root / "train",
-            distances,
+            bitext=arguments.bitext or root / "train",
+            distances=distances,
             pairs=arguments.pairs,
             apart=arguments.apart,
-            data_root=root,
+            **_recipe(arguments.model, arguments),
         )
         unit, name = "STS 2012-2016, Pearson r x 100", Path(arguments.model).stem
-    options = {"threshold": arguments.threshold, "apart": arguments.apart}
-    return analyze(found, unit=unit, source=source, name=name, **options)
+    return {"found": found, "unit": unit, "source": source, "name": name}
 
 
 def _name(model: str) -> str:
     return Path(model).name
 
 
-def _encoder(model: str) -> SentenceEncoder:
+def _by_name(paths: Sequence[str]) -> dict[str, str]:
+    named = {_name(path): path for path in paths}
+    if len(named) < len(paths):
+        raise DataError("Two directories have the same name. Rename one")
+    return named
+
+
+def _load(model: str) -> SentenceEncoder:
     from paraphrastic_hf.encoders.load import load_encoder
 
     return load_encoder(model)
 
 
+def _encoder(arguments: argparse.Namespace) -> Inputs:
+    return {"encoder": _load(arguments.model), "name": _name(arguments.model)}
+
+
 def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
-    encoders = {_name(model): _encoder(model) for model in models}
-    if len(encoders) < len(models):
-        raise DataError("Two models have the same name. Rename one of their directories")
-    return encoders
+    return {name: _load(model) for name, model in _by_name(models).items()}
 
 
-def _recipe(arguments: argparse.Namespace) -> ContrastiveRecipe:
+def _recipe(path: str, arguments: argparse.Namespace) -> Inputs:
+    """Return the recipe with its overrides, the folder of its runs, and the data folder."""
     from paraphrastic_hf.training.kinds import load_contrastive
 
-    path = arguments.model if arguments.kind == "languages" else arguments.recipe
-    return load_contrastive(path, arguments.overrides)
+    recipe = load_contrastive(path, arguments.overrides)
+    root = data_root(arguments.data, "the training text")
+    return {"recipe": recipe, "folder": arguments.output, "data_root": root}
 
 
-def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
+def _counted_text(arguments: argparse.Namespace) -> Iterable[str]:
     """Yield the lines of `--text`, or by default both sides of the model's training pairs."""
     from paraphrastic_hf.io.lines import read_blocks
 
     if arguments.text:
         return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
-    return chain.from_iterable(_training_pairs(arguments.model, root, "Pass --text"))
+    return chain.from_iterable(_training_pairs(arguments.model, arguments, "Pass --text"))
 
 
 def _drawn_pairs(model: str, arguments: argparse.Namespace, fix: str) -> list[tuple[str, str]]:
     import numpy as np
 
-    root = data_root(arguments.data, "the training pairs")
-    found = list(_training_pairs(model, root, fix))
+    found = list(_training_pairs(model, arguments, fix))
     drawn = np.random.default_rng(1).permutation(len(found))[: arguments.pairs]
     return [found[number] for number in drawn]
 
 
-def _training_pairs(model: str, root: str, fix: str) -> Iterator[tuple[str, str]]:
+def _training_pairs(
+    model: str, arguments: argparse.Namespace, fix: str
+) -> Iterator[tuple[str, str]]:
     from paraphrastic_hf.encoders.storage.locate import packaged_folder
     from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
     from paraphrastic_hf.training.data.sources import read_sources
     from paraphrastic_hf.training.kinds import load_recipe
 
+    root = data_root(arguments.data, "the training pairs")
     folder = Path(model) if Path(model).is_dir() else packaged_folder(model)
     try:
         recipe = load_recipe(folder / "recipe.yaml")

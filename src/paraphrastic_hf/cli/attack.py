@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
     with open_output(str(folder / "attack.md")) as file:
         file.write(f"# Attack on {literal(Path(arguments.classifier).name)}\n\n{text}")
     with open_output(str(folder / "attack.json")) as file:
-        dump_json({name: vars(each) for name, each in reports.items()}, file)
+        dump_json(reports, file)
     print(text, end="")
 
 

@@ -48,8 +48,12 @@ def run(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from paraphrastic_hf.extras import require
-    from paraphrastic_hf.metrics.compare import compare, read_nbest
-    from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
+    from paraphrastic_hf.metrics.compare import (
+        compare,
+        comparison_markdown,
+        read_nbest,
+        write_comparison,
+    )
     from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
     from paraphrastic_hf.metrics.matching import load_matching
     from paraphrastic_hf.metrics.systems import compare_systems

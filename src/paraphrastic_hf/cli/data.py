@@ -11,6 +11,7 @@ from paraphrastic_hf.cli.shared.lines import add_json_option, dump_json, holds_o
 from paraphrastic_hf.cli.shared.options import add_data_option, data_root, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.markdown import plain_table
 
 LOOKUP = """\
 Files are read from --data, or else from $PARAPHRASTIC_DATA. Without them they are downloaded to the
@@ -104,10 +105,7 @@ def _list(arguments: argparse.Namespace) -> None:
     for s in SOURCES.values():
         download = "" if s.files else "by hand"
         rows.append((s.name, s.row_type, str(len(s.configs) or "any"), download, s.license))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+    print("\n".join(plain_table(rows)))
 
 
 def _info(arguments: argparse.Namespace) -> None:

@@ -56,24 +56,6 @@ class Attack:
         return self.is_right and any(answer != self.example.label for answer in self.answers)
 
 
-@dataclass(frozen=True)
-class AttackReport:
-    """Result of an attack. Accuracies and shares are x 100, and NaN is a figure not measured."""
-
-    examples: int
-    attacked: int  # examples with at least one paraphrase
-    accuracy: float
-    accuracy_under_attack: float  # share of examples whose sentence and paraphrases are all right
-    broken: float  # share of broken examples (Dev Broken in the thesis)
-    success: float  # share of broken examples among those whose sentence is right
-    agreement: float  # accuracy on the paraphrases of examples whose sentence is right
-    paraphrases: float  # mean number per example
-    queries: int  # number of sentences given to the classifier
-    similarity: float  # mean cosine of broken sentences and their wrongly labeled paraphrases
-    overlap: float  # mean word overlap of these, 0 to 1
-    perplexity: float  # of these paraphrases
-
-
 def attack(
     examples: Sequence[Example], classify: Classify, paraphrases: Sequence[Sequence[str]]
 ) -> list[Attack]:
@@ -107,8 +89,11 @@ def report_attack(
     *,
     encoder: Any = None,
     perplexity: Callable[[Sequence[str]], np.ndarray] | None = None,
-) -> AttackReport:
-    """Compute the figures of an attack (Table 62). `perplexity` returns (texts,)."""
+) -> dict[str, float]:
+    """Compute the figures of an attack (Table 62). `perplexity` returns (texts,).
+
+    Accuracies and shares are x 100. NaN is a figure not measured.
+    """
     right = [each for each in attacks if each.is_right]
     broken = [each for each in right if each.is_broken]
     count = len(attacks)
@@ -128,47 +113,50 @@ def report_attack(
         shared = float(np.mean([ngram_overlap(*pair, 1) for pair in pairs]))
         if perplexity is not None:
             found = float(np.exp(np.nanmean(np.log(perplexity(second)))))
-    return AttackReport(
-        examples=count,
-        attacked=sum(bool(each.paraphrases) for each in attacks),
-        accuracy=100 * len(right) / count,
-        accuracy_under_attack=100 * (len(right) - len(broken)) / count,
-        broken=100 * len(broken) / count,
-        success=100 * len(broken) / max(1, len(right)),
-        agreement=100 * float(np.mean(asked)) if asked else float("nan"),
-        paraphrases=sum(len(each.paraphrases) for each in attacks) / count,
-        queries=count + sum(len(each.paraphrases) for each in attacks),
-        similarity=similarity,
-        overlap=shared,
-        perplexity=found,
-    )
+    return {
+        "examples": count,
+        "attacked": sum(bool(each.paraphrases) for each in attacks),  # with any paraphrase
+        "accuracy": 100 * len(right) / count,
+        # share of examples whose sentence and paraphrases are all right
+        "accuracy_under_attack": 100 * (len(right) - len(broken)) / count,
+        "broken": 100 * len(broken) / count,  # Dev Broken in the thesis
+        "success": 100 * len(broken) / max(1, len(right)),
+        # accuracy on the paraphrases of examples whose sentence is right
+        "agreement": 100 * float(np.mean(asked)) if asked else float("nan"),
+        "paraphrases": sum(len(each.paraphrases) for each in attacks) / count,
+        "queries": count + sum(len(each.paraphrases) for each in attacks),  # texts to classify
+        # mean cosine and word overlap of broken sentences and their wrongly labeled paraphrases
+        "similarity": similarity,
+        "overlap": shared,
+        "perplexity": found,  # of these paraphrases
+    }
 
 
-COLUMNS = {  # column of the table -> field of the report and format
+COLUMNS = {  # figure -> column of the table and format
     "accuracy": ("accuracy", ".1f"),
-    "under attack": ("accuracy_under_attack", ".1f"),
+    "accuracy_under_attack": ("under attack", ".1f"),
     "broken": ("broken", ".1f"),
     "success": ("success", ".1f"),
     "agreement": ("agreement", ".1f"),
     "paraphrases": ("paraphrases", ".1f"),
     "queries": ("queries", ","),
-    "cosine": ("similarity", ".2f"),
+    "similarity": ("cosine", ".2f"),
     "overlap": ("overlap", ".2f"),
     "perplexity": ("perplexity", ".0f"),
 }
 
 
-def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
+def attack_markdown(reports: Mapping[str, Mapping[str, float]]) -> str:
     """Return a Markdown table of several attacks, without empty columns."""
     columns = {}
-    for name, (field, form) in COLUMNS.items():
-        values = [getattr(each, field) for each in reports.values()]
+    for figure, (name, form) in COLUMNS.items():
+        values = [each[figure] for each in reports.values()]
         if not all(map(math.isnan, values)):
             columns[name] = ["" if math.isnan(value) else format(value, form) for value in values]
     rows = [list(row) for row in zip(reports, *columns.values(), strict=True)]
     lines = markdown_table(["source", *columns], rows)
     for name, each in reports.items():
-        if not each.broken:
+        if not each["broken"]:
             lines += [
                 "",
                 f"{name}: no paraphrase changed a correct prediction, so cosine, overlap and "

@@ -18,7 +18,7 @@ from paraphrastic_hf.evaluation.measures.word_scores import (
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.markdown import code, markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
-from paraphrastic_hf.metrics.resampling import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import Means, p_text, p_value
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.systems import compare_systems
 
@@ -171,7 +171,7 @@ def _judged(
     figures = [
         Figure(
             100 * each.sim_score,
-            paired_p_value(each.sim, scores[0].sim, **resampling) if i else None,
+            p_value(Means(each.sim), Means(scores[0].sim), **resampling) if i else None,
         )
         for i, each in enumerate(scores)
     ]

@@ -16,17 +16,12 @@ import numpy as np
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.evaluation.measures.judged import (
-    Judged,
-    Ranked,
-    Resampled,
-    best_threshold,
-    confidence_interval,
-)
+from paraphrastic_hf.evaluation.measures.judged import Judged, OfDataset, Ranked, best_threshold
 from paraphrastic_hf.evaluation.measures.similarity import Encode, cosines
 from paraphrastic_hf.evaluation.run import Results, run_suite
 from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.io.pairs import read_table
+from paraphrastic_hf.metrics.resampling import confidence_interval
 from paraphrastic_hf.mining.neighbors import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
 
@@ -115,7 +110,7 @@ def read_own_pairs(
     return OwnPairs(name, kind, first, second, scores, taken)
 
 
-def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
+def judge(encode: Encode, pairs: OwnPairs) -> list[OfDataset]:
     """Return an encoder's results on each pair, for every measure, the main measure first."""
     if pairs.group == RETRIEVAL:
         found = retrieval_scores(encode, pairs.first, pairs.second)

@@ -192,11 +192,10 @@ def _about(section: Section) -> str:
 
 def _remarks(section: Section) -> list[str]:
     remarks = list(section.results[0]["notes"])
-    for results in section.results:
-        memory = results["peak_memory"]
-        took = f"{results['model']}: {results['seconds']:.1f} s"
-        took += f", {memory / 1e6:,.0f} MB peak memory" if memory else ""
-        remarks.append(f"{took}, weights {results['settings']['weights']}.")
+    remarks += [
+        f"{each['model']}: {each['seconds']:.1f} s, weights {each['settings']['weights']}."
+        for each in section.results
+    ]
     return remarks + _skipped(section.results)
 
 

@@ -105,9 +105,7 @@ def _dataset_table(results: dict[str, Any]) -> list[str]:
 
 
 def _took(results: dict[str, Any]) -> str:
-    memory = results["peak_memory"]
-    peak = f", {memory / 1e6:.0f} MB at the peak" if memory else ""
-    return f"Took {results['seconds']:.1f} s{peak}."
+    return f"Took {results['seconds']:.1f} s."
 
 
 def headline_table(results: dict[str, Any]) -> list[str]:

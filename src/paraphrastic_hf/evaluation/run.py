@@ -51,8 +51,8 @@ def evaluate(
     Returns:
         Settings and scores, ready for JSON. `headline` has the suite's main figures, `papers` the
         published ones, and `rows` the scores of every dataset. `skipped` has the tasks without
-        data, and `not_applicable` the tasks that do not suit the encoder. `seconds` and
-        `peak_memory` (bytes) include cached tasks.
+        data, and `not_applicable` the tasks that do not suit the encoder. `seconds`
+        includes cached tasks.
 
     Raises:
         RecipeError: If the suite does not exist, or `keep` is set for an encoder without readable
@@ -131,7 +131,6 @@ def run_suite(
     if not rows:
         reasons = "; ".join((skipped | not_applicable).values())
         raise DataError(f"No data for the suite {suite}: {reasons}")
-    peaks = [kept.get("peak_memory") for kept in finished]
     headline = chosen.headline(list(rows.values()))
     headline = {key: value for key, value in headline.items() if not math.isnan(value)}
     return {
@@ -151,7 +150,6 @@ def run_suite(
         "rows": [asdict(row) for row in rows.values()],
         "settings": settings,
         "seconds": sum(kept["seconds"] for kept in finished),
-        "peak_memory": None if None in peaks else max(filter(None, peaks)),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES if find_spec(name)},
@@ -168,11 +166,10 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
 
 
 def _run(task: Task, encoder: Any, data_dir: Path) -> Results:
-    """Return the rows of a task, its time in seconds and its peak memory in bytes."""
-    _reset_peak()
+    """Return the rows of a task and its time in seconds."""
     start = time.perf_counter()
     rows = [asdict(row) for row in task(encoder, data_dir)]
-    return {"seconds": time.perf_counter() - start, "peak_memory": _peak(), "rows": rows}
+    return {"seconds": time.perf_counter() - start, "rows": rows}
 
 
 def _read_kept(path: Path, kept_for: dict[str, str]) -> Results | None:
@@ -181,25 +178,6 @@ def _read_kept(path: Path, kept_for: dict[str, str]) -> Results | None:
         kept: Results = read_json(path)
         is_same = all(kept[name] == value for name, value in kept_for.items())
         is_whole = isinstance(kept["rows"], list) and kept["seconds"] >= 0
-        is_whole &= isinstance(kept.get("peak_memory"), int | None)
         return kept if is_same and is_whole else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _reset_peak() -> None:
-    """Reset the kernel's record of this process's peak memory, if possible."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def _peak() -> int | None:
-    """Return the peak resident memory in bytes since `_reset_peak`, or None if unknown."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return None
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) * 1024 if found else None

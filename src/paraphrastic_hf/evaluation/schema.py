@@ -34,7 +34,6 @@ class SuiteResults(TypedDict):
     rows: Required[list[dict[str, Any]]]
     settings: Required[dict[str, Any]]
     seconds: Required[Number]
-    peak_memory: Required[Number | None]
 
 
 def check_results(results: dict[str, Any]) -> None:

@@ -14,18 +14,12 @@ import numpy as np
 from scipy import stats
 
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
-from paraphrastic_hf.evaluation.measures.judged import (
-    JudgedTask,
-    Ranked,
-    Resampled,
-    difference_interval,
-    judged_p_value,
-)
+from paraphrastic_hf.evaluation.measures.judged import JudgedTask, OfDataset, Ranked
 from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask
 from paraphrastic_hf.io.markdown import bold, markdown_table
-from paraphrastic_hf.metrics.resampling import p_text
+from paraphrastic_hf.metrics.resampling import difference_interval, p_text, p_value
 
 COMPARED = (PairsTask, JudgedTask)  # tasks with results for each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
@@ -94,7 +88,7 @@ def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
 
 
 def compare_judged(
-    first: Sequence[Resampled], second: Sequence[Resampled], *, samples: int = 1000, seed: int = 1
+    first: Sequence[OfDataset], second: Sequence[OfDataset], *, samples: int = 1000, seed: int = 1
 ) -> list[Difference]:
     """Compare two encoders on every dataset, with p-values and the interval of the difference.
 
@@ -102,14 +96,14 @@ def compare_judged(
     """
     differences = []
     for a, b in zip(first, second, strict=True):
-        permutation = judged_p_value(a, b, samples=samples, seed=seed)
+        permutation = p_value(a, b, samples=samples, seed=seed)
         at = difference_interval(a, b, samples=samples, seed=seed)
         about = (a.group, a.name, len(a), a.measure, a.score, b.score, permutation)
         differences.append(Difference(*about, _steiger(a, b), at.low, at.high))
     return differences
 
 
-def _steiger(first: Resampled, second: Resampled) -> float:
+def _steiger(first: OfDataset, second: OfDataset) -> float:
     """Return the p-value of Steiger's test, or NaN if the measure is not a correlation."""
     if isinstance(first, Ranked) and isinstance(second, Ranked) and first.measure in CORRELATIONS:
         between = CORRELATIONS[first.measure](first.cosines, second.cosines)

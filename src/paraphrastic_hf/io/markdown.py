@@ -1,4 +1,4 @@
-"""Markdown tables and escaping, as GitHub and the Hub render them."""
+"""Tables and escaping in Markdown, as GitHub and the Hub render them, and plain tables."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,6 +23,13 @@ def markdown_table(
     for row in rows:
         lines.append(_line(row))
     return lines
+
+
+def plain_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table for a terminal, with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = (map(str.ljust, row, widths) for row in rows)
+    return ["  ".join(row).rstrip() for row in cells]
 
 
 def literal(text: str) -> Markdown:

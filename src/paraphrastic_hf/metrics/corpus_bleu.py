@@ -6,11 +6,10 @@ of segment scores, so resampling works on the counts of each segment.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.metrics.resampling import Interval, drawn_counts, paired_p_value
+from paraphrastic_hf.metrics.resampling import Interval, Sums, confidence_interval, p_value
 
 ORDER = 4  # n-grams of one to four words
 
@@ -54,6 +53,16 @@ def bleu_of_counts(counts: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(is_scored, bleu, 0.0))
 
 
+class BleuCounts(Sums):
+    """The statistics of `bleu_counts`, whose score is corpus BLEU."""
+
+    def __init__(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+        self.rows = bleu_counts(hypotheses, references).astype(np.float64)
+
+    def score_of(self, sums: np.ndarray) -> np.ndarray:
+        return bleu_of_counts(sums)
+
+
 def compare_bleu(
     systems: Sequence[tuple[str, Sequence[str]]],
     references: Sequence[str] | Sequence[Sequence[str]],
@@ -65,23 +74,13 @@ def compare_bleu(
     All systems share the drawn segments.
     """
     lists = [[each] if isinstance(each, str) else list(each) for each in references]
-    counts = [bleu_counts(hypotheses, lists).astype(np.float64) for _, hypotheses in systems]
-    resampled = np.concatenate(
-        [
-            # float64 holds these sums exactly, and its matrix product is faster than int64's
-            [bleu_of_counts(drawn.astype(np.float64) @ each) for each in counts]
-            for drawn in drawn_counts(len(lists), samples, seed)
-        ],
-        axis=1,
-    )  # (systems, samples)
-    edges = np.quantile(resampled, [0.025, 0.975], axis=1)
-    resampling: dict[str, Any] = {"samples": samples, "seed": seed}
+    counts = [BleuCounts(hypotheses, lists) for _, hypotheses in systems]
     return [
         CorpusBleu(
             name,
-            Interval(float(bleu_of_counts(counts[i].sum(0))), *map(float, edges[:, i])),
-            paired_p_value(counts[i], counts[0], bleu_of_counts, **resampling) if i else None,
+            confidence_interval(own, samples=samples, seed=seed),
+            p_value(own, counts[0], samples=samples, seed=seed) if own is not counts[0] else None,
             samples,
         )
-        for i, (name, _) in enumerate(systems)
+        for (name, _), own in zip(systems, counts, strict=True)
     ]

@@ -14,7 +14,7 @@ from paraphrastic_hf.config.recipe import imported
 from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
-from paraphrastic_hf.metrics.semantic import ALPHA, length_penalty, simile
+from paraphrastic_hf.metrics.semantic import ALPHA
 from paraphrastic_hf.metrics.sentence_scores import (
     char_profile,
     chrf_score,
@@ -55,13 +55,8 @@ class SemanticCost:
         flat, numbers = _flat(lists)
         # Candidates and references often repeat. Each distinct text is encoded once.
         texts, places = _distinct([*flat, *references])
-        embedded = self.scorer.embed(texts)
         own, other = places[: len(flat)], places[len(flat) :][numbers]
-        cosines, lengths = embedded.sim(own, other), embedded.lengths
-        if lengths is None:
-            return 1.0 - cosines
-        penalties = length_penalty(lengths[own], lengths[other], self.scorer.penalty)
-        return np.asarray(1.0 - simile(cosines, penalties, self.scorer.alpha), np.float64)
+        return np.asarray(1.0 - self.scorer.compare(texts, own, other)[0])
 
 
 class NgramCost:

@@ -1,7 +1,7 @@
-"""Confidence intervals by resampling segments (Koehn, 2004; thesis, Tables 68 and 69), and paired
+"""Confidence intervals by resampling examples (Koehn, 2004; thesis, Tables 68 and 69), and paired
 permutation tests of the difference between two systems.
 
-The permutation test swaps the outputs of the two systems on some segments, in many ways. The
+The permutation test swaps the results of the two systems on some examples, in many ways. The
 p-value is the share of these ways with at least the observed score difference (Noreen, 1989;
 Riezler and Maxwell, 2005). The test is two-sided and, for mean segment scores, exact for any number
 of segments.
@@ -10,45 +10,88 @@ The papers use the paired bootstrap (Koehn, 2004) instead. It is one-sided, and 
 small for few segments: with 5 to 20 segments, 13 to 21 % of equally good systems have p < 0.05.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
 
 DRAWS_AT_A_TIME = 2**22
+EXACT = 20  # examples. With more, exchanges are drawn at random.
+ROUNDING = 1e-12  # of the largest score. Smaller differences are rounding errors.
+EDGES = (0.025, 0.975)  # quantiles of a 95 % interval
+
+
+class Resampled(ABC):
+    """One system's results on each example of a dataset."""
+
+    @property
+    def score(self) -> float:
+        return float(self.resampled(np.arange(len(self))[None])[0])
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def resampled(self, drawn: np.ndarray) -> np.ndarray:
+        """Return the score of each resample of example indices, (samples, examples)."""
+
+    @abstractmethod
+    def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of this system and of `other` after exchanges of their results.
+
+        `is_other`, (permutations, examples), marks the exchanged examples.
+        """
+
+
+class Sums(Resampled):
+    """Results whose score depends only on the sums of statistics over the examples."""
+
+    rows: np.ndarray  # statistics, (examples, columns) float64
+
+    @abstractmethod
+    def score_of(self, sums: np.ndarray) -> np.ndarray:
+        """Return the score of summed statistics, (..., columns)."""
+
+    @property
+    def score(self) -> float:
+        return float(self.score_of(self.rows.sum(0)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def resampled(self, drawn: np.ndarray) -> np.ndarray:
+        places = drawn + len(self) * np.arange(len(drawn))[:, None]
+        counts = np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape)
+        return self.score_of(counts.astype(np.float64) @ self.rows)
+
+    def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        own, its = self.rows, other.rows
+        moved = is_other.astype(np.float64) @ (its - own)
+        return self.score_of(own.sum(0) + moved), self.score_of(its.sum(0) - moved)
+
+
+class Means(Sums):
+    """Segment scores, (segments,), whose mean is the score."""
+
+    def __init__(self, scores: np.ndarray) -> None:
+        check_finite("score", scores)
+        self.rows = np.asarray(scores, np.float64)[:, None]
+
+    def score_of(self, sums: np.ndarray) -> np.ndarray:
+        return np.asarray(sums[..., 0] / len(self))
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Mean score of the segments with a confidence interval, 0 to 1 for SIM and SimiLE."""
+    """A score with a 95 % confidence interval."""
 
     mean: float
     low: float
     high: float
-
-
-def confidence_intervals(
-    systems: Sequence[np.ndarray], *, samples: int = 1000, seed: int = 1, level: float = 0.95
-) -> list[Interval]:
-    """Return the mean of each system's segment scores, (segments,), with the interval that contains
-    the share `level` of resampled means. All systems share the drawn segments.
-    """
-    scores = _stacked(systems, samples)
-    means = np.concatenate(list(_resampled_means(scores, samples, seed)), 1)  # (systems, samples)
-    edges = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
-    return [
-        Interval(float(mean), float(low), float(high))
-        for mean, low, high in zip(scores.mean(1), *edges, strict=True)
-    ]
-
-
-def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw resamples. Yield blocks, (resamples, size): how often each example was drawn."""
-    for drawn in drawn_examples(size, samples, seed):
-        drawn += size * np.arange(len(drawn))[:, None]
-        yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
 
 
 def check_finite(name: str, values: np.ndarray) -> None:
@@ -60,25 +103,66 @@ def check_finite(name: str, values: np.ndarray) -> None:
         )
 
 
-def _stacked(systems: Sequence[np.ndarray], samples: int) -> np.ndarray:
-    lengths = sorted({len(scores) for scores in systems})
-    if len(lengths) != 1 or lengths[0] == 0:
-        raise ValueError(
-            "systems must have scores for the same segments, "
-            f"got {', '.join(map(str, lengths)) or 'no'} segments"
-        )
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
-    stacked = np.stack([np.asarray(scores, np.float64) for scores in systems])
-    for number, scores in enumerate(stacked, 1):
-        check_finite(f"score of system {number}", scores)
-    return stacked
+def resampled_scores(results: Resampled, *, samples: int = 1000, seed: int = 1) -> np.ndarray:
+    """Return the scores of bootstrap resamples of the examples, (samples,).
+
+    Calls with equal seed and number of examples draw the same resamples, so that the scores of two
+    systems are paired.
+    """
+    drawn = drawn_examples(len(results), samples, seed)
+    return np.concatenate([results.resampled(each) for each in drawn])
 
 
-def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield mean scores of each system in blocks of resamples, (systems, resamples)."""
-    for drawn in drawn_examples(scores.shape[1], samples, seed):
-        yield np.stack([row[drawn].mean(1) for row in scores])
+def confidence_interval(results: Resampled, *, samples: int = 1000, seed: int = 1) -> Interval:
+    return _interval(results.score, resampled_scores(results, samples=samples, seed=seed))
+
+
+def difference_interval(
+    first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
+) -> Interval:
+    """Return the score of `second` minus `first`, with its 95 % bootstrap interval."""
+    one, other = (resampled_scores(each, samples=samples, seed=seed) for each in (first, second))
+    return _interval(second.score - first.score, other - one)
+
+
+def _interval(score: float, drawn: np.ndarray) -> Interval:
+    low, high = np.quantile(drawn, EDGES)
+    return Interval(float(score), float(low), float(high))
+
+
+def p_value(first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1) -> float:
+    """Compute the probability that equally good systems differ at least as much as these two.
+
+    Up to 20 examples are exchanged in all possible ways, else in n = `samples` random ways. If k of
+    these give at least the observed score difference, p is (k + 1) / (n + 1). If all ways of m
+    examples are tried, p is at least 2 / 2**m.
+    """
+    return weighted_p_value([(1.0, first, second)], samples=samples, seed=seed)
+
+
+def weighted_p_value(
+    parts: Sequence[tuple[float, Resampled, Resampled]], *, samples: int = 1000, seed: int = 1
+) -> float:
+    """Return the two-sided p-value of the difference between two systems' weighted sums of scores.
+
+    `parts` has the weight and the results of the two systems for each dataset. The first dataset is
+    permuted with `seed`, the next one with `seed` + 1, and so on.
+    """
+    differences, largest = [], 0.0
+    for number, (weight, first, second) in enumerate(parts):
+        swaps = exchanges(len(first), samples, seed + number, exact=len(parts) == 1)
+        scores = np.concatenate([first.exchanged(second, each) for each in swaps], axis=1)
+        differences.append(weight * (scores[0] - scores[1]))
+        largest = max(largest, float(np.abs(scores).max()))
+    total = np.abs(np.sum(differences, axis=0))
+    return float((total >= total[0] - ROUNDING * largest).mean())
+
+
+def p_text(value: float | None) -> str:
+    """Format a p-value with three decimals, or one digit below 0.001. None and NaN are empty."""
+    if value is None or np.isnan(value):
+        return ""
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
 
 
 def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
@@ -87,54 +171,6 @@ def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
     for start in range(0, samples, at_a_time):
         yield generator.integers(size, size=(min(at_a_time, samples - start), size))
-
-
-EXACT = 20  # segments. With more, exchanges are drawn at random.
-ROUNDING = 1e-12  # of the largest score. Smaller differences are rounding errors.
-
-
-def paired_p_value(
-    first: np.ndarray,
-    second: np.ndarray,
-    score: Callable[[np.ndarray], np.ndarray] | None = None,
-    *,
-    samples: int = 1000,
-    seed: int = 1,
-) -> float:
-    """Compute the probability that equally good systems differ at least as much as these two.
-
-    The test swaps the two outputs of some segments: in all possible ways for up to 20 segments,
-    else in n = `samples` random ways. If k of these give at least the observed score difference, p
-    is (k + 1) / (n + 1). If all ways of m segments are tried, p is at least 2 / 2**m.
-
-    `first` and `second` are segment scores, (segments,), or statistics, (segments, columns).
-    `score` turns summed statistics, (..., columns), into corpus scores, (...). None compares mean
-    segment scores.
-    """
-    if len(first) != len(second) or not len(first):
-        raise ValueError(
-            f"Both systems must have scores for the same segments, got {len(first):,} and "
-            f"{len(second):,}"
-        )
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
-    rows = [np.asarray(each, np.float64).reshape(len(each), -1) for each in (first, second)]
-    for number, values in enumerate(rows, 1):
-        check_finite(f"score of system {number}", values.sum(1))
-    change = rows[1] - rows[0]
-    chosen = exchanges(len(change), samples, seed)
-    moved = np.concatenate([each.astype(np.float64) @ change for each in chosen])
-    sums = rows[0].sum(0) + moved, rows[1].sum(0) - moved
-    scores = np.stack([each[:, 0] if score is None else score(each) for each in sums])
-    differences = np.abs(scores[0] - scores[1])
-    return float((differences >= differences[0] - ROUNDING * np.abs(scores).max()).mean())
-
-
-def p_text(value: float | None) -> str:
-    """Format a p-value with three decimals, or one digit below 0.001. None and NaN are empty."""
-    if value is None or np.isnan(value):
-        return ""
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
 
 
 def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iterator[np.ndarray]:

@@ -163,15 +163,15 @@ class SimileScorer:
         **hub: Unpack[HubOptions],
     ) -> None:
         check_hub_options(hub, SimileScorer)
-        if similarity not in (None, *SIMILARITIES):
-            known = ", ".join(SIMILARITIES)
-            raise ValueError(f"similarity must be one of {known}, got {similarity!r}")
-        if penalty not in PENALTIES:
-            raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {penalty!r}")
-        if length not in UNITS:
-            raise ValueError(f"length must be one of {', '.join(UNITS)}, got {length!r}")
-        if several not in SEVERAL:
-            raise ValueError(f"several must be one of {', '.join(SEVERAL)}, got {several!r}")
+        for option, value, known in (
+            ("similarity", similarity, (None, *SIMILARITIES)),
+            ("penalty", penalty, PENALTIES),
+            ("length", length, UNITS),
+            ("several", several, SEVERAL),
+        ):
+            if value not in known:
+                choices = ", ".join(filter(None, known))
+                raise ValueError(f"{option} must be one of {choices}, got {value!r}")
         if not 0 <= alpha < math.inf:
             raise ValueError(f"alpha must be a finite number, 0 or more, got {alpha}")
         is_name = isinstance(model, (str, Path))
@@ -211,7 +211,7 @@ class SimileScorer:
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         segments = np.repeat(np.arange(len(hypotheses)), counts)  # the segment of each reference
         flat = [text for texts in lists for text in texts]
-        cosines, penalties = np.empty(len(flat)), np.ones(len(flat))
+        scores, cosines = np.empty(len(flat)), np.empty(len(flat))
         blocks: Any = range(0, len(flat), SEGMENTS_AT_A_TIME)
         if progress:
             from tqdm.auto import tqdm
@@ -221,14 +221,11 @@ class SimileScorer:
             part = slice(start, start + SEGMENTS_AT_A_TIME)
             first, last = segments[part][0], segments[part][-1]
             given, its = hypotheses[first : last + 1], segments[part] - first
-            texts = self.embed([*given, *flat[part]])
             theirs = len(given) + np.arange(len(its))
-            cosines[part] = texts.sim(its, theirs)
-            if (lengths := texts.lengths) is not None:
-                penalties[part] = length_penalty(lengths[its], lengths[theirs], self.penalty)
+            found = self.compare([*given, *flat[part]], its, theirs)
+            scores[part], cosines[part] = found
         if not np.isfinite(cosines).all():
             raise ModelError(f"{self._name} returned NaN or infinity for some texts")
-        scores = simile(cosines, penalties, self.alpha)
         if self.several == "best":
             scores, cosines = (np.maximum.reduceat(each, starts) for each in (scores, cosines))
         else:
@@ -245,6 +242,35 @@ class SimileScorer:
         if num_references != "1":
             references += [("several", self.several)]
         return join_settings(*self.settings, *references)
+
+    def compare(
+        self, texts: Sequence[str], own: np.ndarray, other: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Compare pairs of texts.
+
+        Args:
+            texts: All texts. Each is embedded once.
+            own: Index of the first text of each pair, (pairs,).
+            other: Index of the second text of each pair, (pairs,).
+
+        Returns:
+            SimiLE and SIM of each pair, (pairs,) each.
+        """
+        embedded = self.embed(texts)
+        cosines, lengths = embedded.sim(own, other), embedded.lengths
+        if lengths is None:
+            return cosines, cosines
+        return self.penalized(cosines, lengths[own], lengths[other]), cosines
+
+    def penalized(self, sim: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return SimiLE, (pairs,).
+
+        Args:
+            sim: SIM of each pair, (pairs,) or any shape.
+            own: Length of the first text of each pair, of the shape given by `sim`, (pairs,).
+            other: Length of the second text of each pair, (pairs,).
+        """
+        return np.asarray(simile(sim, length_penalty(own, other, self.penalty), self.alpha))
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Embed texts, for callers that compare each text with many other texts."""

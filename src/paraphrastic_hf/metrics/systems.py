@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.markdown import plain_table
 from paraphrastic_hf.metrics.quality import QualityEstimator, QualityScores
 from paraphrastic_hf.metrics.resampling import (
     Interval,
-    confidence_intervals,
+    Means,
+    confidence_interval,
     p_text,
-    paired_p_value,
+    p_value,
 )
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
@@ -62,16 +64,13 @@ def compare_systems(
     score: Any = scorer.score
     scores = [score(hypotheses, references) for _, hypotheses in systems]
     options: dict[str, Any] = {"samples": samples, "seed": seed}
-    similes = confidence_intervals([each.simile for each in scores], **options)
-    sims = confidence_intervals([each.sim for each in scores], **options)
+    means = [(Means(each.simile), Means(each.sim)) for each in scores]
     return [
         SystemScores(
             name,
             own,
-            similes[i],
-            sims[i],
-            paired_p_value(own.simile, scores[0].simile, **options) if i else None,
-            paired_p_value(own.sim, scores[0].sim, **options) if i else None,
+            *(confidence_interval(each, **options) for each in means[i]),
+            *(p_value(means[i][k], means[0][k], **options) if i else None for k in (0, 1)),
             samples,
         )
         for i, ((name, _), own) in enumerate(zip(systems, scores, strict=True))
@@ -109,14 +108,9 @@ def system_table(results: Sequence[SystemScores]) -> str:
             row[2:2] = [p_text(system.p_value)]
             row[4:] = [p_text(system.sim_p_value)]
         table.append(row)
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
     notes = [ONE_SEGMENT] if segments == 1 else []
     problems = [line for each in results for line in _problem_lines(each)]
-    return "\n".join([*lines, "", *problems, *notes, results[0].scores.signature, ""])
+    return "\n".join([*plain_table(table), "", *problems, *notes, results[0].scores.signature, ""])
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:

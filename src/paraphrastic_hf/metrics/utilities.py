@@ -11,12 +11,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.bayes_risk import Utility
 from paraphrastic_hf.metrics.names import UTILITIES as UTILITIES
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
-from paraphrastic_hf.metrics.semantic import (
-    Embedded,
-    SentenceVectors,
-    length_penalty,
-    simile,
-)
+from paraphrastic_hf.metrics.semantic import Embedded, SentenceVectors
 from paraphrastic_hf.metrics.sentence_scores import (
     char_profile,
     chrf_score,
@@ -38,7 +33,14 @@ class SemanticUtility:
     def matrices(self, lists: Lists) -> list[np.ndarray]:
         """Return SIM or SimiLE, (candidates, candidates), within each list."""
         embedded, numbers = self._embedded(lists)
-        return [self._compared(embedded, each, each) for each in numbers]
+        found = []
+        for own in numbers:
+            cosines, lengths = embedded.grid(own, own), embedded.lengths
+            if lengths is not None:
+                sides = np.broadcast_arrays(lengths[own][:, None], lengths[own][None])
+                cosines = self.scorer.penalized(cosines, *sides)
+            found.append(cosines)
+        return found
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Score each candidate against the weighted mean of all candidates of its list,
@@ -48,51 +50,23 @@ class SemanticUtility:
         penalty uses the mean length. Weights of a list have the sum 1.
         """
         embedded, numbers = self._embedded(lists)
-        return [
-            self._with_mean(embedded, each, each, shares)
-            for each, shares in zip(numbers, weights, strict=True)
-        ]
-
-    def between(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
-        """Score every hypothesis against every reference, (hypotheses, references), -1 to 1."""
-        embedded, (own, other) = self._embedded([hypotheses, references])
-        return self._compared(embedded, own, other)
-
-    def with_mean(
-        self, hypotheses: Sequence[str], references: Sequence[str], shares: np.ndarray
-    ) -> np.ndarray:
-        """Score each hypothesis, (hypotheses,), as `aggregated` does."""
-        embedded, (own, other) = self._embedded([hypotheses, references])
-        return self._with_mean(embedded, own, other, shares)
+        if not isinstance(embedded, SentenceVectors):
+            got = self.scorer.similarity
+            raise DataError(f"aggregate requires similarity sentences, got {got}")
+        found = []
+        for own, shares in zip(numbers, weights, strict=True):
+            units, lengths = embedded.units[own], embedded.lengths
+            scores = (units @ (shares @ units)).clip(-1.0, 1.0)
+            if lengths is not None:
+                mean = np.full(len(own), shares @ lengths[own])
+                scores = self.scorer.penalized(scores, lengths[own], mean)
+            found.append(scores)
+        return found
 
     def _embedded(self, lists: Lists) -> tuple[Embedded, list[np.ndarray]]:
         embedded = self.scorer.embed([text for each in lists for text in each])
         ends = np.cumsum([len(each) for each in lists])
         return embedded, np.split(np.arange(ends[-1]), ends[:-1]) if len(ends) else []
-
-    def _compared(self, embedded: Embedded, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        cosines, lengths = embedded.grid(own, other), embedded.lengths
-        if lengths is None:
-            return cosines
-        rows, columns = np.broadcast_arrays(lengths[own][:, None], lengths[other][None])
-        return self._penalized(cosines, rows, columns)
-
-    def _with_mean(
-        self, embedded: Embedded, own: np.ndarray, other: np.ndarray, shares: np.ndarray
-    ) -> np.ndarray:
-        if not isinstance(embedded, SentenceVectors):
-            got = self.scorer.similarity
-            raise DataError(f"aggregate requires similarity sentences, got {got}")
-        mean = shares @ embedded.units[other]
-        cosines = (embedded.units[own] @ mean).clip(-1.0, 1.0)
-        if (lengths := embedded.lengths) is None:
-            return np.asarray(cosines)
-        length = np.full(len(own), shares @ lengths[other])
-        return self._penalized(cosines, lengths[own], length)
-
-    def _penalized(self, cosines: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        penalties = length_penalty(own, other, self.scorer.penalty)
-        return np.asarray(simile(cosines, penalties, self.scorer.alpha))
 
 
 class NgramUtility:

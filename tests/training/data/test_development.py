@@ -6,7 +6,8 @@ import torch
 
 from paraphrastic_hf import SentenceEncoder, evaluate_pairs
 from paraphrastic_hf.errors import CheckpointError, DataError, MissingFileError, RecipeError
-from paraphrastic_hf.evaluation.measures.judged import Ranked, judged_p_value
+from paraphrastic_hf.evaluation.measures.judged import Ranked
+from paraphrastic_hf.metrics.resampling import p_value
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.data.development import development_scorer, read_development
@@ -140,7 +141,7 @@ def test_the_p_value_is_of_the_weighted_sum_of_parts():
         for noise in (2.0, 0.5)
     )
     assert weak == pytest.approx(2 * weak.parts[0][1].score - weak.parts[1][1].score)
-    alone = judged_p_value(weak.parts[0][1], strong.parts[0][1])
+    alone = p_value(weak.parts[0][1], strong.parts[0][1])
     one, other = (Evaluation.of_parts(each.parts[:1]) for each in (weak, strong))
     assert one.p_value(other) == alone == other.p_value(one)
     assert weak.p_value(weak) == 1

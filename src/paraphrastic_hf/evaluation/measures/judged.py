@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,46 +17,20 @@ import numpy as np
 
 from paraphrastic_hf.evaluation.measures.similarity import pearson_rows, spearman_rows
 from paraphrastic_hf.evaluation.suite import Row, Task
-from paraphrastic_hf.metrics.resampling import (
-    ROUNDING,
-    Interval,
-    check_finite,
-    drawn_examples,
-    exchanges,
-)
-
-EDGES = (0.025, 0.975)  # quantiles of a 95 % interval
+from paraphrastic_hf.metrics.resampling import ROUNDING, Resampled, Sums, check_finite
 
 
 @dataclass(frozen=True)
-class Resampled:
-    """One encoder's results on each example of a dataset. Base class of `Judged` and `Ranked`."""
+class OfDataset(Resampled):
+    """One encoder's results on a dataset. Scores are x 100."""
 
     group: str  # of the dataset, such as its year or `zero-shot gl az`
     name: str
     measure: str  # such as `accuracy` or `pearson`
 
-    @property
-    def score(self) -> float:
-        return float(self.resampled(np.arange(len(self))[None])[0])
-
-    def __len__(self) -> int:
-        raise NotImplementedError
-
-    def resampled(self, drawn: np.ndarray) -> np.ndarray:
-        """Return the score x 100 of each resample of example indices, (samples, examples)."""
-        raise NotImplementedError
-
-    def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores x 100 of this encoder and of `other` after exchanges of their results.
-
-        `is_other`, (permutations, examples), marks the exchanged examples.
-        """
-        raise NotImplementedError
-
 
 @dataclass(frozen=True)
-class Judged(Resampled):
+class Judged(OfDataset, Sums):
     """One encoder's results on one dataset, for scores that are ratios of sums.
 
     The score of a part, such as a fold, is 100 times its total gain divided by its total possible
@@ -67,36 +42,20 @@ class Judged(Resampled):
     gained: np.ndarray
     possible: np.ndarray
 
-    def __len__(self) -> int:
-        return int(self.gained.shape[1])
-
-    @property
-    def score(self) -> float:
-        return float(_share(self._rows.sum(0)))
-
-    @property
-    def _rows(self) -> np.ndarray:
+    @cached_property
+    def rows(self) -> np.ndarray:  # type: ignore[override]
         """Gains and possible gains of each example, (examples, 2 * parts)."""
         return np.concatenate([self.gained, self.possible]).T.astype(np.float64)
 
-    def resampled(self, drawn: np.ndarray) -> np.ndarray:
-        return _share(self._rows[drawn].sum(1))
-
-    def exchanged(self, other: Judged, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        own, its = self._rows, other._rows
-        moved = is_other.astype(np.float64) @ (its - own)
-        return _share(own.sum(0) + moved), _share(its.sum(0) - moved)
-
-
-def _share(sums: np.ndarray) -> np.ndarray:
-    """Return the score from summed `Judged._rows`. A part with possible gain 0 scores 0."""
-    gained, possible = np.split(sums, 2, axis=-1)
-    shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
-    return np.asarray(100 * shares.mean(-1))
+    def score_of(self, sums: np.ndarray) -> np.ndarray:
+        """A part with possible gain 0 scores 0."""
+        gained, possible = np.split(sums, 2, axis=-1)
+        shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
+        return np.asarray(100 * shares.mean(-1))
 
 
 @dataclass(frozen=True)
-class Ranked(Resampled):
+class Ranked(OfDataset):
     """One encoder's cosines for the pairs of a dataset, for a measure of `MEASURES`."""
 
     cosines: np.ndarray
@@ -143,66 +102,14 @@ def _standardized(values: np.ndarray) -> np.ndarray:
 class JudgedTask:
     """A task of a suite that can also return its results for each example, by `judged`."""
 
-    rows: Task
-    judged: Callable[[Any, Path], Sequence[Resampled]]
+    judged: Callable[[Any, Path], Sequence[OfDataset]]
+    rows: Task | None = None  # if the scores are more than those of `judged`
 
     def __call__(self, encoder: Any, data_dir: Path) -> Sequence[Row]:
-        return self.rows(encoder, data_dir)
-
-
-def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> np.ndarray:
-    """Return the scores x 100 of bootstrap resamples of the examples, (samples,).
-
-    Calls with equal seed and number of examples draw the same resamples, so that the scores of two
-    encoders are paired.
-    """
-    drawn = drawn_examples(len(judged), samples, seed)
-    return np.concatenate([judged.resampled(each) for each in drawn])
-
-
-def confidence_interval(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> Interval:
-    """Return a score x 100 with its 95 % bootstrap interval."""
-    return _interval(judged.score, resampled_scores(judged, samples=samples, seed=seed))
-
-
-def difference_interval(
-    first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
-) -> Interval:
-    """Return the score x 100 of `second` minus `first`, with its 95 % bootstrap interval."""
-    one, other = (resampled_scores(each, samples=samples, seed=seed) for each in (first, second))
-    return _interval(second.score - first.score, other - one)
-
-
-def _interval(score: float, drawn: np.ndarray) -> Interval:
-    low, high = np.quantile(drawn, EDGES)
-    return Interval(float(score), float(low), float(high))
-
-
-def judged_p_value(
-    first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
-) -> float:
-    """Return the two-sided p-value of the difference between two encoders, above 0, at most 1.
-
-    `samples` is the number of random permutations if there are more than 20 examples.
-    """
-    return weighted_p_value([(1.0, first, second)], samples=samples, seed=seed)
-
-
-def weighted_p_value(
-    parts: Sequence[tuple[float, Resampled, Resampled]], *, samples: int = 1000, seed: int = 1
-) -> float:
-    """Return the two-sided p-value of the difference between two encoders' weighted sums of scores.
-
-    `parts` has the weight and the results of the two encoders for each dataset. The first dataset
-    is permuted with `seed`, the next one with `seed` + 1, and so on.
-    """
-    differences: list[np.ndarray] = []
-    for number, (weight, first, second) in enumerate(parts):
-        swaps = exchanges(len(first), samples, seed + number, exact=len(parts) == 1)
-        scores = [first.exchanged(second, each) for each in swaps]
-        differences.append(weight * np.concatenate([one - other for one, other in scores]))
-    total = np.abs(np.sum(differences, axis=0))
-    return float((total >= total[0] - 100 * ROUNDING).mean())
+        if self.rows is not None:
+            return self.rows(encoder, data_dir)
+        judged = self.judged(encoder, data_dir)
+        return [Row(x.group, x.name, len(x), {x.measure: x.score}) for x in judged]
 
 
 def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:

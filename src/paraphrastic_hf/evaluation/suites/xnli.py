@@ -27,11 +27,6 @@ CLASSES = 3
 THESIS = ("ar", "es", "tr")
 
 
-def _task(encoder: Any, data_dir: Path) -> list[Row]:
-    judged = _judged(encoder, data_dir)
-    return [Row(each.group, each.name, len(each), {each.measure: each.score}) for each in judged]
-
-
 def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
     """Return which pairs are labeled correctly in ten-fold cross-validation, for each language."""
     english = read_columns("xnli", "en", "validation", data_dir)
@@ -75,7 +70,7 @@ def _paper(english: float, others: float) -> dict[str, float]:
 XNLI = Suite(
     "XNLI: entailment, learned in English and tested in other languages (5.13.2)",
     "Accuracy x 100, chance 33.3; ar, es, tr: their mean",
-    {"XNLI dev": JudgedTask(_task, _judged)},
+    {"XNLI dev": JudgedTask(_judged)},
     _headline,
     {
         "thesis MGT, learned from SNLI (Table 56)": _paper(70.8, 63.7),

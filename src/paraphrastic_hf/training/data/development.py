@@ -16,11 +16,12 @@ from paraphrastic_hf.corpora.load import DATA_ROOT_VARIABLE
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.evaluation.measures.judged import Ranked, Resampled
+from paraphrastic_hf.evaluation.measures.judged import Ranked
 from paraphrastic_hf.evaluation.measures.similarity import Encode, cosines
 from paraphrastic_hf.evaluation.own import OwnPairs, judge, read_own_pairs
 from paraphrastic_hf.evaluation.suites.development import read_clean
 from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
+from paraphrastic_hf.metrics.resampling import Resampled
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.data.held_out import HeldOut, judged_retrieval

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import Interrupted, ParaphrasticError
-from paraphrastic_hf.evaluation.measures.judged import Resampled, weighted_p_value
+from paraphrastic_hf.metrics.resampling import Resampled, weighted_p_value
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.engine.annealing import Annealing
 from paraphrastic_hf.training.engine.checkpoint import (

@@ -18,9 +18,10 @@ from paraphrastic_hf.corpora.readers.tagging import (
     tagged_sentences,
 )
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.measures.judged import Judged, Resampled
+from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.evaluation.measures.tagging import TagCounts, count_right
 from paraphrastic_hf.io.lines import text_lines
+from paraphrastic_hf.metrics.resampling import Resampled
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.predictors.predict import Shuffle

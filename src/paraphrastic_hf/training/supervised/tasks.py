@@ -17,10 +17,11 @@ from torch import Tensor
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.corpora.load import builder
 from paraphrastic_hf.errors import DataError, RecipeError, counted
-from paraphrastic_hf.evaluation.measures.judged import Judged, Ranked, Resampled
+from paraphrastic_hf.evaluation.measures.judged import Judged, Ranked
 from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.own import read_own_pairs
 from paraphrastic_hf.io.lines import iterate_lines
+from paraphrastic_hf.metrics.resampling import Resampled
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel

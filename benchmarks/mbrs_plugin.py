@@ -2,7 +2,7 @@
 2024).
 
 Call `register()`, then choose the metric `simile` or `sim`. Install `mbrs` separately, because its
-own metrics need transformers 4.
+own metrics need transformers 4. `bayes_risk.py` compares its decoders with ours.
 """
 
 import importlib
@@ -15,7 +15,6 @@ import numpy as np
 from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import ALPHA
-from paraphrastic_hf.metrics.utilities import SemanticUtility
 
 
 def register() -> dict[str, type]:
@@ -48,7 +47,6 @@ def _metric(metrics: Any, name: str) -> type:
             penalty = "none" if name == "sim" else "both"
             options = {"alpha": cfg.alpha, "penalty": penalty}
             self.scorer = SimileScorer(cfg.model, similarity="sentences", **options)
-            self.utility = SemanticUtility(self.scorer)
 
         def score(self, hypothesis: str, reference: str, *_: Any, **__: Any) -> float:
             return float(self.scorer.score([hypothesis], [reference]).simile[0])
@@ -57,7 +55,11 @@ def _metric(metrics: Any, name: str) -> type:
             return torch.from_numpy(self.scorer.score(hypotheses, references).simile).float()
 
         def pairwise_scores(self, hypotheses: Any, references: Any, *_: Any, **__: Any) -> Any:
-            return torch.from_numpy(self.utility.between(hypotheses, references)).float()
+            texts, count = [*hypotheses, *references], len(references)
+            own = np.repeat(np.arange(len(hypotheses)), count)
+            other = len(hypotheses) + np.tile(np.arange(count), len(hypotheses))
+            scores, _ = self.scorer.compare(texts, own, other)
+            return torch.from_numpy(scores.reshape(-1, count)).float()
 
         def expected_scores_reference_aggregation(
             self,
@@ -69,7 +71,13 @@ def _metric(metrics: Any, name: str) -> type:
             shares = np.full(len(references), 1 / len(references))
             if reference_lprobs is not None:
                 shares = reference_lprobs.double().softmax(-1).cpu().numpy()
-            found = self.utility.with_mean(hypotheses, references, shares)
+            texts = self.scorer.embed([*hypotheses, *references])
+            own, other = np.split(texts.units, [len(hypotheses)])
+            found = (own @ (shares @ other)).clip(-1.0, 1.0)
+            if texts.lengths is not None:
+                lengths, others = np.split(texts.lengths, [len(hypotheses)])
+                mean = np.full(len(lengths), shares @ others)
+                found = self.scorer.penalized(found, lengths, mean)
             return torch.from_numpy(found).float()
 
         def corpus_score(self, hypotheses: Any, references_lists: Any, *_: Any, **__: Any) -> float:
