@@ -11,8 +11,12 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.pipelines.read import read_corpus, sample_rows
-from paraphrastic_hf.pipelines.statistics.annotation import read_answers, write_sample
-from paraphrastic_hf.pipelines.statistics.bins import fill_bins, sampled
+from paraphrastic_hf.pipelines.statistics.annotation import (
+    fill_bins,
+    read_answers,
+    sampled,
+    write_sample,
+)
 from paraphrastic_hf.pipelines.statistics.describe import Idf, describe_corpus, entropy
 from paraphrastic_hf.pipelines.statistics.lexicon import (
     PairCounts,

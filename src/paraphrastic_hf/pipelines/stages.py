@@ -1,11 +1,8 @@
 """Stages of a task in datatrove: reading, translation, one stage per step, writing.
 
-Stages pass on blocks of rows, because models are fast only on many rows. Rows that fail become the
-block's rejects, with the step, score and reason.
-
-A step that compares rows of all tasks divides the stages into phases. The first phase ends with
-`Hold`, which stores blocks and vectors. The next begins with `Compare`, which reads them when every
-task has ended the first phase.
+Stages pass on blocks of rows, because models are fast only on many rows. A step that compares rows
+of all tasks divides the stages into phases. The first phase ends with `Hold`, which stores blocks
+and vectors. The next begins with `Compare`, which reads them when every task has ended the first.
 """
 
 import math
@@ -56,13 +53,10 @@ Blocks = Iterator[Block]
 
 
 class Stage(PipelineStep):
-    """Base of stages. It counts kept rows, rejected rows and seconds.
-
-    Workers set `listener` to send the number of rows of each finished block.
-    """
+    """Base of stages. It counts kept rows, rejected rows and seconds."""
 
     type = "corpus"
-    listener: ClassVar[Callable[[int], object] | None] = None
+    listener: ClassVar[Callable[[int], object] | None] = None  # gets the rows of finished blocks
 
     def __init__(self, name: str) -> None:
         self.name = name

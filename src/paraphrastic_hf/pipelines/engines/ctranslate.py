@@ -26,10 +26,8 @@ MAX_TOKENS_READ = 1024  # maximum length of a line if the model has no limit
 
 
 class CTranslate2Engine:
-    """Translation model that CTranslate2 runs, with the tokenizer of the original model.
-
-    `source` and `to` are languages for multilingual tokenizers (NLLB, M2M100). Lines of more than
-    `most_tokens` tokens are cut. `timeout` is in seconds per call.
+    """Translation model that CTranslate2 runs, with the tokenizer of the original model. Lines of
+    more than `most_tokens` tokens are cut. `timeout` is in seconds per call.
     """
 
     def __init__(

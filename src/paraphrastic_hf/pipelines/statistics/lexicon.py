@@ -51,15 +51,8 @@ class PairCounts:
         cross(u, v) = ln n(u, v) 2N / (n(u) n(v))
 
     The PMI within sentences is averaged over references and translations. It is 0 for words that
-    never share a sentence, a case that the thesis does not define. Words are runs of letters and
-    digits, in lower case, counted once per sentence. Pairs with a side of more than `max_words`
-    words are skipped.
-
-    Example:
-        >>> counts = PairCounts([("a big dog", "a large dog"), ("the big cat", "the large cat")])
-        >>> cross, adjusted, count = counts.scores(["big"], ["large"])
-        >>> round(float(cross[0]), 3), int(count[0])
-        (0.693, 2)
+    never share a sentence, a case that the thesis does not define. Words are counted once per
+    sentence. Pairs with a side of more than `max_words` words are skipped.
     """
 
     def __init__(
@@ -188,11 +181,7 @@ def _at(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
-    """Write a lexicon, complete or not at all, and return the number of entries.
-
-    The format is parquet if the name ends in .parquet, otherwise TSV with a header. TSV is
-    compressed if the name ends in .gz, .xz or .bz2.
-    """
+    """Write a lexicon as parquet or TSV (also .gz, .xz, .bz2), and return the number of entries."""
     target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target, is_shared=True) as partial:
@@ -276,9 +265,8 @@ def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
 
 
 def listed_scores(path: str | Path) -> Scores:
-    """Return a function that looks up the scores of word pairs in a TSV file.
-
-    The score is the third column, or 1 if there are only two columns. Other pairs have score 0.
+    """Return a function that looks up the scores of word pairs in a lexicon or a TSV file (score in
+    the third column, or 1 without it). Other pairs have score 0.
     """
     known: dict[tuple[str, str], float] = {}
     if is_lexicon(path):

@@ -1,7 +1,6 @@
 """Base class of the steps that score and filter rows (thesis, 4.3 and 4.5.4).
 
-A row is a dict with a reference, its back-translation, and the scores of earlier steps. A step
-writes its score to the column with the step's name, and rejects rows with a score out of bounds.
+A row is a dict with a reference, its back-translation, and the scores of earlier steps.
 """
 
 from __future__ import annotations
@@ -42,13 +41,8 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Column of the score, and name of the step in statistics."""
+        """Column of the score, and name of the step in statistics and rejections."""
         raise NotImplementedError
-
-    @property
-    def measure(self) -> str:
-        """Name of the score in the reason of a rejection, such as `trigram overlap`."""
-        return self.name.replace("_", " ")
 
     @property
     def limits(self) -> Bounds:
@@ -76,7 +70,7 @@ class Step:
         """Return the reason to reject a row with this score, or None to keep the row."""
         if score is None or self.bounds.allow(score):
             return None
-        return Rejection(self.measure, score, self.bounds)
+        return Rejection(self.name, score, self.bounds)
 
 
 def column(rows: Sequence[Row], name: str) -> list[str]:

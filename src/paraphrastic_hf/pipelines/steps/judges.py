@@ -21,8 +21,7 @@ Scorer = Callable[[Sequence[str]], list[float | None]]
 @dataclass(frozen=True, kw_only=True)
 class CrossEntropy(Step):
     """Cross-entropy of a side under a language model, in nats per token including the end token.
-
-    It is None for a text without known tokens. Several language models need different columns.
+    None for a text without known tokens. Several language models need different columns.
     """
 
     model: str = argument(
@@ -34,10 +33,6 @@ class CrossEntropy(Step):
     @property
     def name(self) -> str:
         return self.column
-
-    @property
-    def measure(self) -> str:
-        return f"cross-entropy of the {self.of}"
 
     @cached_property
     def _scorer(self) -> Scorer:
@@ -92,10 +87,6 @@ class ReferenceProbability(Step):
 
     name = "reference_probability"
 
-    @property
-    def measure(self) -> str:
-        return f"probability that the {self.of} is a reference"
-
     @cached_property
     def _scorer(self) -> Callable[[Sequence[str]], np.ndarray]:
         from paraphrastic_hf.models.supervised.classifier import ClassifierModel
@@ -129,10 +120,6 @@ class InLanguage(Step):
     @property
     def name(self) -> str:
         return f"{self.of}_in_{self.language}"
-
-    @property
-    def measure(self) -> str:
-        return f"{self.of} in {self.language}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         known = known_languages()

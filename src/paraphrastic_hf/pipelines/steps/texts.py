@@ -41,10 +41,6 @@ class CountWords(Step):
     def name(self) -> str:
         return f"{self.of}_words"
 
-    @property
-    def measure(self) -> str:
-        return f"words of the {self.of}{' side' * (self.of in (SHORTER, LONGER))}"
-
     def score(self, rows: Sequence[Row]) -> list[int]:
         if self.of not in (SHORTER, LONGER):
             return [len(text.split()) for text in column(rows, self.of)]
@@ -55,13 +51,11 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Words of the longer side divided by words of the shorter side (2017 paper).
-
-    It is infinite if one side is empty, and None if both are.
+    """Words of the longer side per word of the shorter (2017 paper). Infinite if one side is empty,
+    None if both are.
     """
 
     name = "length_ratio"
-    measure = "words of the longer side per word of the shorter"
 
     def score_pair(self, first: str, second: str) -> float | None:
         shorter, longer = sorted((len(first.split()), len(second.split())))
@@ -70,13 +64,9 @@ class LengthRatio(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class TerminalPunctuation(Step):
-    """Whether the two sides end in different marks: 1 if they differ, else 0.
-
-    The marks are a full stop or ellipsis, `!`, `?`, and no mark.
-    """
+    """Whether the two sides end in different marks (`.` or `…`, `!`, `?`, or none): 1 or 0."""
 
     name = "punctuation"
-    measure = "terminal marks that differ"
 
     def score_pair(self, first: str, second: str) -> int:
         return int(terminal_mark(first) != terminal_mark(second))
@@ -89,13 +79,11 @@ def terminal_mark(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentNumbers(Step):
-    """Count of numbers, written in digits, that occur in only one of the two texts.
-
-    Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
+    """Count of numbers, written in digits, that occur in only one of the two texts. Commas and
+    points are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
     """
 
     name = "numbers"
-    measure = "numbers that differ"
 
     def score_pair(self, first: str, second: str) -> int:
         if not (_DIGIT.search(first) or _DIGIT.search(second)):
@@ -119,10 +107,6 @@ class Copy(Step):
     @property
     def name(self) -> str:
         return f"copy_of_{self.of}"
-
-    @property
-    def measure(self) -> str:
-        return f"a copy of the {self.of}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         pairs = zip(column(rows, self.of), column(rows, TRANSLATION), strict=True)
