@@ -20,8 +20,14 @@ from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import read_json, write_bytes
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, dropped, link
-from paraphrastic_hf.mining.neighbors import Neighbors, nearest
-from paraphrastic_hf.mining.shards import join, read_neighbors, stack, write_neighbors
+from paraphrastic_hf.mining.neighbors import (
+    Neighbors,
+    join,
+    nearest,
+    read_neighbors,
+    stack,
+    write_neighbors,
+)
 from paraphrastic_hf.mining.store import NO_TEXT, TextStore, file_stamp
 from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.pipelines.encode import FILES, check_settings, vectors_path

@@ -28,7 +28,7 @@ from paraphrastic_hf.pipelines.steps.meaning import Exclude
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 from paraphrastic_hf.training.engine.paths import named_weights
 from paraphrastic_hf.training.engine.recipe import (
-    DatasetArguments,
+    PairSource,
     check_place,
     must_be,
     seed_argument,
@@ -39,34 +39,15 @@ PROGRAMS = ("apertium", "command")  # engines that are programs, without scores
 
 
 @dataclass(frozen=True)
-class BitextArguments:
-    """A source of sentence pairs."""
+class BitextArguments(PairSource):
+    """A source of sentence pairs, in `languages` of which one is `data.reference`."""
 
-    path: str | None = argument(
-        None,
-        help="TSV, CSV, JSON Lines or text file (.gz, .xz, .bz2), saved dataset or folder of "
-        "parquet files, relative to the data root",
-    )
-    dataset: DatasetArguments | None = argument(
-        None, help="corpus to read instead of a path, such as {name: multi30k, config: en-fr}"
-    )
-    second: str | None = argument(None, help="text file aligned line by line with `path`")
-    languages: list[str] | None = argument(
-        None, help="languages of both sides, one of them data.reference (default: [en, en])"
-    )
-    columns: list[str] | None = argument(
-        None, help="names or numbers of the two text columns (default: detected)"
-    )
     name: str | None = argument(
         None, help="name of the source in the column `corpus` (default: name of the file or corpus)"
     )
     license: str = argument("not stated", help="license of the text, for the column `license`")
     every: int = argument(1, help="take every n-th pair", at_least=1)
     max_pairs: int | None = argument(None, help="maximum number of pairs to take", at_least=1)
-
-    @staticmethod
-    def from_shorthand(value: Any) -> dict[str, Any]:
-        return {"path": str(value)}
 
     @property
     def title(self) -> str:

@@ -168,40 +168,18 @@ class Judge(Stage):
             yield block
 
     def _judge(self, block: Block, scores: Sequence[float | None]) -> None:
-        step, rows = self._step, block.rows
-        if len(scores) != len(rows):
-            raise ValueError(f"Step {self.name} returned {len(scores)} scores for {len(rows)} rows")
-        name = step.name
-        for row, score in zip(rows, scores, strict=True):
+        name, kept = self._step.name, []
+        for row, score in zip(block.rows, scores, strict=True):
             row[name] = score
+            rejection = self._step.judge(score)
+            if rejection is None:
+                kept.append(row)
+            else:
+                block.rejects.append((row, self.name, rejection))
         if name not in block.scores:
             block.scores.append(name)
-        out: set[int] = set()
-        for at in _outside(step.bounds, scores):
-            rejection = step.judge(scores[at])
-            if rejection is not None:
-                block.rejects.append((rows[at], self.name, rejection))
-                out.add(at)
-        if out:
-            block.rows = [row for at, row in enumerate(rows) if at not in out]
-        self.count(len(block.rows), len(out))
-
-
-def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
-    """Return the indices of scores that are missing or out of bounds."""
-    if bounds == Bounds() or not len(scores):
-        return []
-    values = np.array(scores, np.float64)  # None becomes NaN
-    is_in = np.isfinite(values)
-    for bound, passes in (
-        (bounds.at_least, np.greater_equal),
-        (bounds.at_most, np.less_equal),
-        (bounds.above, np.greater),
-        (bounds.below, np.less),
-    ):
-        if bound is not None:
-            is_in &= passes(values, bound)
-    return np.flatnonzero(~is_in).tolist()  # type: ignore[no-any-return]
+        self.count(len(kept), len(block.rows) - len(kept))
+        block.rows = kept
 
 
 @dataclass(frozen=True)

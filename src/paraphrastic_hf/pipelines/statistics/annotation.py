@@ -120,10 +120,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
 
 
 def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[Bin], float]:
-    """Return the ratings by bin, and the share of equal ratings of two raters (NaN without any).
-
-    Each rater has a file of answers, of the page or a filled-in `rows.tsv`.
-    """
+    """Return the ratings by bin, and the share of equal ratings of two raters (NaN without any)."""
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]
     found: dict[tuple[float, ...], Bin] = {}

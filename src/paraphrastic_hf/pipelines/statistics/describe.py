@@ -74,9 +74,7 @@ class Idf:
 
     @classmethod
     def of_counts(cls, path: str | Path) -> Idf:
-        """Read a file with a word and its count on each line. Each occurrence counts as a document,
-        so the IDF is -ln p, the surprisal of a word.
-        """
+        """Read a file of words with counts. The IDF is then -ln p, the surprisal of a word."""
         counts: dict[str, int] = {}
         for number, raw in raw_lines(Path(path)):
             parts = raw.decode("utf-8", "replace").lower().rsplit(None, 1)

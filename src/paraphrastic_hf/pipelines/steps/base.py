@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from paraphrastic_hf.config.recipe import Bounds, argument, check_bounds
 from paraphrastic_hf.corpora.filters import Rejection
@@ -39,17 +40,19 @@ class Step:
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
             raise RecipeError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
 
+    pattern: ClassVar[str]  # of `name`, with keys of the recipe in braces
+
     @property
     def name(self) -> str:
         """Column of the score, and name of the step in statistics and rejections."""
-        raise NotImplementedError
+        return self.pattern.format_map(vars(self))
 
     @property
     def limits(self) -> Bounds:
         """Lowest and highest possible score."""
         return Bounds()
 
-    @property
+    @cached_property
     def bounds(self) -> Bounds:
         return Bounds(self.at_least, self.at_most)
 

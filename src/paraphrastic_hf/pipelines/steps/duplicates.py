@@ -21,10 +21,7 @@ COMPARED = (PAIR, REFERENCE, TRANSLATION, SOURCE)
 
 
 class Seen:
-    """Map from keys to the index of the first row with the key, in sorted arrays.
-
-    It takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70.
-    """
+    """Map from keys to first rows. It takes 12 bytes per key (a Python set: about 70)."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # each sorted, the largest first

@@ -30,9 +30,7 @@ class CrossEntropy(Step):
     of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
     column: str = argument("cross_entropy", help="column of the score")
 
-    @property
-    def name(self) -> str:
-        return self.column
+    pattern = "{column}"
 
     @cached_property
     def _scorer(self) -> Scorer:
@@ -85,7 +83,7 @@ class ReferenceProbability(Step):
     label: str = argument("reference", help="label that the classifier gives to human-written text")
     of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
 
-    name = "reference_probability"
+    pattern = "reference_probability"
 
     @cached_property
     def _scorer(self) -> Callable[[Sequence[str]], np.ndarray]:
@@ -117,9 +115,7 @@ class InLanguage(Step):
     language: str = argument("en", help="two-letter code of the language")
     of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
 
-    @property
-    def name(self) -> str:
-        return f"{self.of}_in_{self.language}"
+    pattern = "{of}_in_{language}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         known = known_languages()

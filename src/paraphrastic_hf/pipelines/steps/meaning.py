@@ -106,7 +106,7 @@ class Exclude(EncoderStep):
         at_least=1,
     )
 
-    name = "excluded"
+    pattern = "excluded"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -106,9 +106,7 @@ def blocks(*columns: Sequence[str]) -> list[tuple[int, int]]:
 
 @cache
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """Return the kind of every character (0: white space, 1: letter or digit, 2: mark), and a
-    random number for hashing it (0 for white space).
-    """
+    """Return the kind of every character (1: letter or digit, 2: mark), and a random number."""
     every = "".join(map(chr, range(CODE_POINTS)))
     kinds = np.full(CODE_POINTS, 2, np.uint8)
     for kind, pattern in ((1, r"\w+"), (0, r"\s+")):
@@ -132,10 +130,7 @@ def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, kw_only=True)
 class NgramOverlap(Step):
-    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0).
-
-    The thesis uses trigrams, the 2017 paper n-grams of 1 to 3 words.
-    """
+    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0)."""
 
     n: int = argument(3, help="words per n-gram", at_least=1, at_most=9)
 
@@ -154,13 +149,9 @@ class NgramOverlap(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceBleu(Step):
-    """Smoothed BLEU of the translation against the reference (Nakov et al., 2012).
+    """BLEU with 1 added to n-gram counts and the reference's length (Nakov et al., 2012)."""
 
-    Smoothing adds 1 to every n-gram count and to the length of the reference, so a long copy scores
-    higher than a short copy.
-    """
-
-    name = "bleu"
+    pattern = "bleu"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
         return _by_blocks(rows, _bleu)

@@ -55,9 +55,7 @@ class ParaphraseScore(EncoderStep):
         "paraphrase_score", help="column of the score. Set it if several steps use encoders"
     )
 
-    @property
-    def name(self) -> str:
-        return self.column
+    pattern = "{column}"
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         """Return the cosine of each row, -1 to 1, or None if one of its texts is empty."""
@@ -166,9 +164,7 @@ class TranslationScore(Step):
 
     column: str = argument("translation_score", help="column of the engine's score")
 
-    @property
-    def name(self) -> str:
-        return self.column
+    pattern = "{column}"
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         if any(self.column not in row for row in rows):

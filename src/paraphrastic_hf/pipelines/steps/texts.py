@@ -37,9 +37,7 @@ class CountWords(Step):
         choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
     )
 
-    @property
-    def name(self) -> str:
-        return f"{self.of}_words"
+    pattern = "{of}_words"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         if self.of not in (SHORTER, LONGER):
@@ -51,11 +49,9 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Words of the longer side per word of the shorter (2017 paper). Infinite if one side is empty,
-    None if both are.
-    """
+    """Words of the longer side per word of the shorter (2017 paper), infinite if one is empty."""
 
-    name = "length_ratio"
+    pattern = "length_ratio"
 
     def score_pair(self, first: str, second: str) -> float | None:
         shorter, longer = sorted((len(first.split()), len(second.split())))
@@ -66,7 +62,7 @@ class LengthRatio(Step):
 class TerminalPunctuation(Step):
     """Whether the two sides end in different marks (`.` or `…`, `!`, `?`, or none): 1 or 0."""
 
-    name = "punctuation"
+    pattern = "punctuation"
 
     def score_pair(self, first: str, second: str) -> int:
         return int(terminal_mark(first) != terminal_mark(second))
@@ -83,7 +79,7 @@ class DifferentNumbers(Step):
     points are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
     """
 
-    name = "numbers"
+    pattern = "numbers"
 
     def score_pair(self, first: str, second: str) -> int:
         if not (_DIGIT.search(first) or _DIGIT.search(second)):
@@ -97,16 +93,12 @@ class DifferentNumbers(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(Step):
-    """Whether the translation copies another side: 1 or 0. Ignores case, white space and
-    punctuation.
-    """
+    """Whether the translation has the words of another side, in any case: 1 or 0."""
 
     at_most: float | None = argument(0.0, help="highest score of rows to keep")
     of: str = argument(REFERENCE, help="side to compare with", choices=(REFERENCE, SOURCE))
 
-    @property
-    def name(self) -> str:
-        return f"copy_of_{self.of}"
+    pattern = "copy_of_{of}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         pairs = zip(column(rows, self.of), column(rows, TRANSLATION), strict=True)

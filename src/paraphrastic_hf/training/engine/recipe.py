@@ -44,8 +44,8 @@ class DatasetArguments:
 
 
 @dataclass(frozen=True)
-class SourceArguments:
-    """One source of sentence pairs."""
+class PairSource:
+    """Place of sentence pairs. `from_shorthand` allows a file name instead of keys."""
 
     path: str | None = argument(
         None,
@@ -64,6 +64,16 @@ class SourceArguments:
     columns: list[str] | None = argument(
         None, help='names or positions (from 1) of the two text columns, such as ["2", "3"]'
     )
+
+    @staticmethod
+    def from_shorthand(value: Any) -> dict[str, Any]:
+        return {"path": None if value is None else str(value)}
+
+
+@dataclass(frozen=True)
+class SourceArguments(PairSource):
+    """One source of sentence pairs for training."""
+
     beside: dict[str, Any] = argument(
         {}, help="additional columns by new name: name or position, such as {score: 3}"
     )
@@ -82,10 +92,6 @@ class SourceArguments:
     hold_out: bool = argument(
         True, help="whether `clean-and-bitext` may hold out pairs (false for mined pairs)"
     )
-
-    @staticmethod
-    def from_shorthand(value: Any) -> dict[str, Any]:
-        return {"path": None if value is None else str(value)}
 
     @property
     def name(self) -> str:
