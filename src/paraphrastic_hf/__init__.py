@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.generation.latent import LatentGenerator as LatentGenerator
     from paraphrastic_hf.generation.likelihood import LanguageScorer as LanguageScorer
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser as SyntacticParaphraser
-    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase as Paraphrase
+    from paraphrastic_hf.generation.templates import Paraphrase as Paraphrase
     from paraphrastic_hf.generation.translate import Translator as Translator
     from paraphrastic_hf.generation.writing import GeneratedText as GeneratedText
     from paraphrastic_hf.generation.writing import GenerationOptions as GenerationOptions
@@ -92,7 +92,7 @@ _MODULES = {  # public names by module
     "generation.latent": "LatentGenerator",
     "generation.likelihood": "LanguageScorer",
     "generation.paraphrase": "SyntacticParaphraser",
-    "generation.paraphrase_filter": "Paraphrase",
+    "generation.templates": "Paraphrase",
     "generation.translate": "Translator",
     "generation.writing": "GeneratedText GenerationOptions",
     "metrics.quality": "QualityEstimator",

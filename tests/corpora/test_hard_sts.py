@@ -7,8 +7,8 @@ from scipy.stats import percentileofscore
 
 from paraphrastic_hf.corpora.folder import open_folder
 from paraphrastic_hf.corpora.load import builder, find_source, load_dataset
-from paraphrastic_hf.corpora.readers import hard_sts
-from paraphrastic_hf.corpora.readers.hard_sts import (
+from paraphrastic_hf.corpora.readers import similarity
+from paraphrastic_hf.corpora.readers.similarity import (
     has_negation,
     moses_tokens,
     percentiles,
@@ -92,7 +92,7 @@ def rows(data, tmp_path_factory):
     cache = str(tmp_path_factory.mktemp("cache"))
     folder = open_folder(find_source("hard_sts"), "all", data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hard_sts, "moses_tokens", lambda: tokens)
+        patch.setattr(similarity, "moses_tokens", lambda: tokens)
         yield {
             name: list(
                 builder("hard_sts", name, data_dir=data, cache_dir=cache).rows(folder, "test")

@@ -3,6 +3,8 @@ import re
 import string
 from collections import Counter
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,3 +161,64 @@ def test_switching_equals_a_slow_loop_and_is_an_involution(text, language):
     switched = switch_articles(text, language)
     assert switched == slow_switch(text, language)
     assert switch_articles(switched, language) == text
+
+
+WORDS = ["river", "stone", "green", "walks", "house", "bird", "slow", "night", "old", "sea"]
+
+
+def pairs(count):
+    """References and translations, which a word gives away."""
+    choice = random.Random(1)
+    made = []
+    for number in range(count):
+        text = " ".join([*choice.choices(WORDS, k=5), str(number)])
+        made.append((f"well {text}", f"{text} thereof"))
+    return made
+
+
+def write(path, rows):
+    if path.suffix == ".parquet":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table = {"reference": [a for a, _ in rows], "translation": [b for _, b in rows]}
+        pq.write_table(pa.table(table), path)
+        return path
+    lines = "".join(f"{a}\t{b}\n" for a, b in [("reference", "translation"), *rows])
+    return put(path.parent, {path.name: lines}) / path.name
+
+
+def test_machine_text_keeps_both_sides_of_a_pair_in_one_split(tmp_path):
+    rows = pairs(60)
+    corpus = tmp_path / "corpus"
+    write(corpus / "data" / "train-00000.parquet", rows[:30])
+    write(corpus / "data" / "train-00001.parquet", rows[30:])
+    write(corpus / "rejects" / "train-00000.parquet", [("left", "out")])
+    sizes = {"train_rows": 60, "test_rows": 20}
+    splits = made("machine_text", None, corpus, **sizes)
+    assert [len(splits[name]) for name in ("train", "validation", "test")] == [60, 20, 20]
+    known = {a: ("reference", b) for a, b in rows} | {b: ("translation", a) for a, b in rows}
+    for found in splits.values():
+        texts = {text for text, _ in found}
+        assert all(known[text] == (label, known[text][1]) for text, label in found)
+        assert all(known[text][1] in texts for text in texts)
+    table = write(tmp_path / "pairs.tsv", rows)
+    assert {t for f in made("machine_text", None, table, **sizes).values() for t, _ in f} <= set(
+        known
+    )
+    with pytest.raises(DataError):
+        made("machine_text", None, table, train_rows=3, test_rows=2)
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("Sentence 1\tSentence 2", "{a}\t{b}\t0.5"),
+        ("score\ttranslation\treference", "0.5\t{b}\t{a}"),
+    ],
+)
+def test_machine_text_uses_named_columns_and_skips_bad_rows(header, row, tmp_path, caplog):
+    lines = [header, *(row.format(a=a, b=b) for a, b in pairs(10)), "no second side"]
+    path = put(tmp_path, {"pairs.tsv": "\n".join(lines) + "\n"}) / "pairs.tsv"
+    splits = made("machine_text", None, path, train_rows=18, test_rows=2)
+    known = {a: "reference" for a, _ in pairs(10)} | {b: "translation" for _, b in pairs(10)}
+    assert {t: label for found in splits.values() for t, label in found} == known
+    assert "(pairs.tsv:12)" in caplog.text

@@ -2,9 +2,9 @@ from collections import Counter
 
 import pytest
 
-from paraphrastic_hf.corpora import counts
-from paraphrastic_hf.corpora.counts import count_corpora
+from paraphrastic_hf.corpora import statistics
 from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.statistics import count_corpora
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ def found(data, tmp_path_factory):
     sources = {name: source for name, source in SOURCES.items() if name != "hard_sts"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PARAPHRASTIC_CACHE", str(tmp_path_factory.mktemp("unpacked")))
-        patch.setattr(counts, "SOURCES", sources)
+        patch.setattr(statistics, "SOURCES", sources)
         return count_corpora(data)
 
 

@@ -1,7 +1,6 @@
 from paraphrastic_hf.corpora.builder import bitext, labeled, scored_pair
-from paraphrastic_hf.corpora.counts import RowCount, markdown
 from paraphrastic_hf.corpora.sources import SOURCES
-from paraphrastic_hf.corpora.statistics import describe
+from paraphrastic_hf.corpora.statistics import RowCount, describe, markdown
 
 SCORED = [
     {"sentence1": "the cat", "sentence2": "a big cat", "score": 5.0},

@@ -75,22 +75,10 @@ def test_untokenized_originals_are_preferred(data_dir):
     assert belief(data_dir).first == ["untokenised"]
 
 
-@pytest.mark.parametrize("gold", ["\n3\n\n1\n\n", "\r\n3\r\n \r\n1\r\n\r\n"], ids=["empty", "CRLF"])
-def test_unscored_pairs_are_skipped(gold, data_dir):
-    write(data_dir, "a\tb\nc\td\ne\tf\ng\th\ni\tj\n", gold)
+def test_unscored_pairs_are_skipped_and_further_columns_ignored(data_dir):
+    write(data_dir, "a\tb\nc\td\ne\tf\ng\th\tsource\tx\ni\tj\n", "\n3\n \n1\n\n")
     pairs = belief(data_dir)
     assert (pairs.first, pairs.second, pairs.scores) == (["c", "g"], ["d", "h"], [3.0, 1.0])
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    ["a\tb\r\nc\td\r\n", "\ufeffa\tb\nc\td\n", "a\tb\nc\td", "a\tb\tsource\tx\nc\td\n"],
-    ids=["CRLF", "BOM", "no last line end", "more columns"],
-)
-@pytest.mark.parametrize("mark", ["", "\u2028", "\u0085", "\x0b", "\x1c"])
-def test_harmless_irregularities_do_not_change_the_pairs(inputs, mark, data_dir):
-    write(data_dir, inputs.replace("a", f"a{mark}a"), "1\n2\n")
-    assert (belief(data_dir).first, belief(data_dir).second) == ([f"a{mark}a", "c"], ["b", "d"])
 
 
 @pytest.mark.parametrize(
@@ -113,13 +101,9 @@ def test_a_score_outside_0_to_5_is_refused(score, data_dir):
         read_sts(data_dir)
 
 
-@pytest.mark.parametrize(
-    ("bad", "gold"),
-    [(b"no tab\n", "1\n2\n"), (b"no tab\n", "\n2\n"), (b"caf\xe9\tb\n", "1\n2\n")],
-    ids=["all scored", "after an unscored pair", "latin-1"],
-)
-def test_a_line_without_two_texts_is_refused(bad, gold, data_dir):
-    write(data_dir, b"a\tb\n" + bad, gold)
+@pytest.mark.parametrize("gold", ["1\n2\n", "\n2\n"])
+def test_a_line_without_two_texts_is_refused(gold, data_dir):
+    write(data_dir, "a\tb\nno tab\n", gold)
     with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:2 "):
         read_sts(data_dir)
 

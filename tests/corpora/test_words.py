@@ -1,4 +1,3 @@
-import gzip
 import tracemalloc
 
 import numpy as np
@@ -6,7 +5,6 @@ import pytest
 
 from paraphrastic_hf.corpora.readers.words import load_vectors, read_vectors
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io import lines
 from tests.corpora.made_files import put, put_archive
 
 GOOD = "the 0.5 -1\ncat 1e-2 0.25\nété 0 3\n"
@@ -20,11 +18,10 @@ def read(path, **options):
     return {word: vector.tolist() for word, vector in read_vectors(path, **options)}
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", " \n"])
 @pytest.mark.parametrize("separator", [" ", "\t", "  "])
-@pytest.mark.parametrize("header", ["", "3 2\n", " 3 2 \n", "\ufeff"])
-def test_words_and_numbers_are_read(tmp_path, header, separator, line_end):
-    path = write(tmp_path, header + GOOD.replace(" ", separator).replace("\n", line_end))
+@pytest.mark.parametrize("header", ["", "3 2\n", " 3 2 \n"])
+def test_words_and_numbers_are_read(tmp_path, header, separator):
+    path = write(tmp_path, header + GOOD.replace(" ", separator).replace("\n", " \n", 1))
     words, table = load_vectors(path)
     assert words == ["the", "cat", "été"]
     np.testing.assert_array_equal(table, np.float32([[0.5, -1], [0.01, 0.25], [0, 3]]))
@@ -102,22 +99,6 @@ def test_a_file_without_usable_vectors_is_refused_briefly(tmp_path, name):
         with pytest.raises(DataError) as error:
             load_vectors(write(tmp_path, UNUSABLE[name]), bad_rows=choice)
         assert len(str(error.value)) < 1000
-
-
-def test_a_truncated_file_is_refused(tmp_path):
-    whole = gzip.compress(GOOD.encode() * 1000)
-    (tmp_path / "v.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError):
-        read(tmp_path / "v.gz", bad_rows="last")
-
-
-def test_a_very_long_line_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
-    monkeypatch.setattr(lines, "FEW_BYTES", 300)
-    path = write(tmp_path, b"the 1 2\n" + b"x" * 1001)
-    for choice in ("refuse", "skip"):
-        with pytest.raises(DataError):
-            read(path, bad_rows=choice)
 
 
 def test_unwanted_words_take_no_memory(tmp_path):

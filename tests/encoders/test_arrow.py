@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders.output import rounded
 from paraphrastic_hf.encoders.static import engine as static
+from paraphrastic_hf.encoders.vectors import rounded
 from paraphrastic_hf.io import arrow
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.made import random_rows

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
 
-from paraphrastic_hf.encoders.storage.int8 import Int8Encoder
+from paraphrastic_hf.encoders.storage.ctranslate import Int8Encoder
 from paraphrastic_hf.errors import ModelError
 from tests.bert import save_bert
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoders import means
-from paraphrastic_hf.encoders.means import mean_rows
 from paraphrastic_hf.encoders.static import engine as static
+from paraphrastic_hf.encoders.static import table as table_module
 from paraphrastic_hf.encoders.static.engine import StaticEncoder
-from paraphrastic_hf.encoders.static.table import Table, rounding_error
+from paraphrastic_hf.encoders.static.table import Table, mean_rows, rounding_error
 from paraphrastic_hf.encoders.storage.packing import packed, shortened, unpacked, width
 from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import ModelError
@@ -173,7 +172,7 @@ def test_a_row_too_short_for_its_scale_is_refused(columns, kind):
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8", "int4"])
 @pytest.mark.parametrize("most", [16_384, 1, 5])
 def test_means_do_not_depend_on_the_block_size(most, precision, monkeypatch):
-    monkeypatch.setattr(means, "TOKENS_AT_A_TIME", most)
+    monkeypatch.setattr(table_module, "TOKENS_AT_A_TIME", most)
     random = np.random.default_rng(1)
     table = packed(random.standard_normal((20, 6)).astype(np.float32), precision)
     texts = [random.integers(0, 20, n).tolist() for n in (0, 3, 0, 0, 11, 1, 2, 0, 30, 1, 0)]

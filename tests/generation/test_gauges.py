@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from paraphrastic_hf.generation.any_translator import tasks_of
 from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.ragged import Ragged
 
 END = 11
@@ -81,3 +83,17 @@ def test_an_autoencoder_is_measured_on_its_language():
     expected = (posterior.mean.var(0, unbiased=False) > 0.01).sum().item()
     assert found.active_units == {"semantic": expected}
     assert found.kl["semantic"] == pytest.approx(posterior.kl().mean().item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("reconstructs", [["en", "fr"], ["fr"], []])
+def test_tasks_follow_from_the_configuration(reconstructs):
+    sizes = {"vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
+    bgt = BGTConfig(**sizes, reconstructs=reconstructs, has_language_variables=False)
+    mgt = MGTConfig(
+        **sizes,
+        languages=["en", "fr", "de"],
+        reconstructs=bool(reconstructs),
+        has_language_variables=False,
+    )
+    assert tasks_of(bgt.to_dict()) == BGTModel(bgt).tasks()
+    assert tasks_of(mgt.to_dict()) == MGTModel(mgt).tasks()

@@ -5,8 +5,8 @@ import pytest
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
-from paraphrastic_hf.generation.paraphrase_filter import first_tree
 from paraphrastic_hf.generation.templated import TemplatedWriter
+from paraphrastic_hf.generation.templates import first_tree
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text, parse_tokenizer
 from paraphrastic_hf.syntax.parse_tree import LABELS

@@ -6,7 +6,7 @@ from safetensors.numpy import load_file, save_file
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.contributions import token_contributions
-from paraphrastic_hf.encoders.means import mean_rows
+from paraphrastic_hf.encoders.static.table import mean_rows
 from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.io.files import WEIGHTS, read_json, write_json

@@ -13,7 +13,7 @@ import pytest
 
 from paraphrastic_hf.corpora.readers.words import read_vectors
 from paraphrastic_hf.hub.source_lists import listed_sources
-from tests.corpora.test_dictionaries import dictionary, put_dictionary
+from tests.corpora.test_bitext import dictionary, put_dictionary
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 WORDS = [("cat", "cats", 9), ("cat", "dog", 4), ("dog", "bread", 1), ("zebra", "zebras", 8)]

@@ -188,7 +188,7 @@ def texts(choice, encoders):
 
 def arrow_texts(choice, encoders):
     """Compare random bytes in Arrow's layout with the texts that they are read as."""
-    from paraphrastic_hf.encoders.output import rounded
+    from paraphrastic_hf.encoders.vectors import rounded
 
     _, encoder, exact, tables = choice.choice(encoders)
     raw = [some_text(choice).encode("utf-8", "replace") for _ in range(choice.choice([1, 3, 200]))]

@@ -9,10 +9,10 @@ With `datasets` 4 and later:
 
 from typing import Any
 
-from paraphrastic_hf.corpora.readers import hard_sts
+from paraphrastic_hf.corpora.readers import similarity
 from paraphrastic_hf.corpora.sources import SOURCES
 
 
-class HardSts(hard_sts.HardSts):
+class HardSts(similarity.HardSts):
     def __init__(self, **options: Any) -> None:
         super().__init__(SOURCES["hard_sts"], **options)

@@ -9,10 +9,10 @@ With `datasets` 4 and later:
 
 from typing import Any
 
-from paraphrastic_hf.corpora.readers import paraphrase
+from paraphrastic_hf.corpora.readers import pairs
 from paraphrastic_hf.corpora.sources import SOURCES
 
 
-class ParaNmt(paraphrase.ParaNmt):
+class ParaNmt(pairs.ParaNmt):
     def __init__(self, **options: Any) -> None:
         super().__init__(SOURCES["paranmt"], **options)

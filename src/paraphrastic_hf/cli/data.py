@@ -211,7 +211,7 @@ def _stats(arguments: argparse.Namespace) -> None:
 
 
 def _counts(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.corpora.counts import count_corpora, markdown
+    from paraphrastic_hf.corpora.statistics import count_corpora, markdown
 
     root = data_root(arguments.data, "the folders of corpora")
     print(markdown(count_corpora(root, progress=shows_progress(arguments))))

@@ -15,7 +15,7 @@ from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
 from paraphrastic_hf.encoders.storage.locate import DEFAULT_PARAPHRASER, check_model_kind
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
+from paraphrastic_hf.generation.templates import Paraphrase
 from paraphrastic_hf.io.files import one_line, tsv_line
 from paraphrastic_hf.io.lines import read_blocks
 from paraphrastic_hf.syntax.parse_tokens import checked_tree

@@ -39,11 +39,8 @@ def convert(
     overwrite: bool = False,
     progress: bool = False,
 ) -> Converted:
-    """Convert a released model or a file of vectors to a model directory.
-
-    `source` has vectors in GloVe's text format (also .gz, .xz, .zip), or is a Theano (.pickle) or
-    PyTorch release (.pt). `choices` are facts that it does not contain. The directory loads with
-    `AutoModel`, `SentenceTransformer` and `SentenceEncoder`. Its `source.json` records the origin.
+    """Convert a released model, Theano (.pickle) or PyTorch (.pt), or a file of vectors in GloVe's
+    text format (also .gz, .xz, .zip) to a model directory. `source.json` records the origin.
     """
     path, choices = Path(source), choices or Choices()
     form = checked_form(path, Path(output), choices, overwrite=overwrite)

@@ -32,27 +32,16 @@ PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
 
 @dataclass(frozen=True)
 class Choices:
-    """Facts that a file does not contain, given by the user.
+    """Facts that a file does not contain, given by the user."""
 
-    Attributes:
-        kind: A key of `RELEASED_PARTS` (`conversion/kinds.py`), or None to detect the kind.
-        vocabulary: File of the tokenizer: a sentencepiece model, words or n-grams.
-        combine: How two directions or several encoders are combined, `add` or `concatenate`.
-        activation: Activation of CHARAGRAM or a projection, `tanh`, `linear` or `relu`.
-        side: Language to convert, `first` or `second`, if a release has one table per language.
-        spaced: Split words at spaces only, as in the releases.
-        cased: Keep capitals. The releases lower-case.
-        bad_rows: Treatment of malformed rows in a file of vectors, as in `read_vectors`.
-    """
-
-    kind: str | None = None
-    vocabulary: str | None = None
-    combine: str | None = None
-    activation: str | None = None
-    side: str | None = None
-    spaced: bool = False
-    cased: bool = False
-    bad_rows: str = "refuse"
+    kind: str | None = None  # key of `RELEASED_PARTS` (`conversion/kinds.py`), or detected
+    vocabulary: str | None = None  # file of the tokenizer: sentencepiece model, words or n-grams
+    combine: str | None = None  # of two directions or several encoders: add or concatenate
+    activation: str | None = None  # of CHARAGRAM or a projection: tanh, linear or relu
+    side: str | None = None  # language to convert, first or second, if each has a table
+    spaced: bool = False  # split words at spaces only, as in the releases
+    cased: bool = False  # keep capitals, unlike the releases
+    bad_rows: str = "refuse"  # of a file of vectors, as in `read_vectors`
 
     def refuse(self, place: str, unread: Mapping[str, str]) -> None:
         """Raise an error for a given option among `unread`, which have no effect for a reason."""

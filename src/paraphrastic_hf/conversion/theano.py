@@ -10,8 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.conversion.kinds import RELEASED_PARTS, Part, Piece, divide, expected
-from paraphrastic_hf.conversion.lasagne import State, gran_state, lstm_state, prefixed
+from paraphrastic_hf.conversion.kinds import (
+    RELEASED_PARTS,
+    Part,
+    Piece,
+    State,
+    divide,
+    expected,
+    gran_state,
+    lstm_state,
+    prefixed,
+)
 from paraphrastic_hf.conversion.release import (
     NO_TOKEN,
     NORMALIZED,

@@ -107,15 +107,10 @@ class _Unpickler(pickle.Unpickler):
 
 @dataclass(frozen=True)
 class TheanoFile:
-    """Content of a Theano release.
+    """Content of a Theano release."""
 
-    Attributes:
-        arrays: float32 arrays, in the order of the layers.
-        vocabularies: A dict from tokens to rows for each embedding table. Some releases lack them.
-    """
-
-    arrays: list[np.ndarray]
-    vocabularies: list[dict[str, int]]
+    arrays: list[np.ndarray]  # float32, in the order of the layers
+    vocabularies: list[dict[str, int]]  # from tokens to rows, for each table. Some releases lack it
 
     def described(self) -> str:
         lines = [f"{n}: array {array.shape}" for n, array in enumerate(self.arrays)]
@@ -149,10 +144,7 @@ def read_theano(path: str | Path) -> TheanoFile:
 
 
 def check_numbers(array: Any, place: str) -> np.ndarray:
-    """Return an array of floats as float32.
-
-    An empty array or a number that is not finite in float32 raises an error.
-    """
+    """Return an array of floats as float32, if it is not empty and all numbers are finite."""
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
         raise DataError(f"{place} is not an array of floats, before up to two vocabularies")
     with np.errstate(over="ignore"):

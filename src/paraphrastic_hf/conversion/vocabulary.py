@@ -17,16 +17,8 @@ UNKNOWN = "UUUNKKK"  # unknown token of every release
 def arrange(
     row_of: Mapping[str, int], table: np.ndarray, place: str
 ) -> tuple[list[str], np.ndarray]:
-    """Return the tokens with ids from 2, and the embedding table in the order of ids.
-
-    The tokens are in the order of their rows, without `UUUNKKK` (the unknown token). The table is
-    (len(tokens) + 2, dim) float32, and its row 1 is the row of `UUUNKKK`, or zeros.
-
-    Example:
-        >>> arrange({"UUUNKKK": 0, "a": 1}, np.float32([[5], [7]]), "file")
-        (['a'], array([[0.],
-               [5.],
-               [7.]], dtype=float32))
+    """Return the tokens with ids from 2, in the order of their rows, and the embedding table in the
+    order of ids, (len(tokens) + 2, dim) float32. Its row 1 is the row of `UUUNKKK`, or zeros.
     """
     tokens = sorted(
         (token for token in row_of if token not in ("", UNKNOWN)), key=row_of.__getitem__
@@ -62,10 +54,8 @@ def look_like_trigrams(row_of: Mapping[str, int]) -> bool:
 
 
 def read_word_rows(path: str | Path) -> dict[str, int]:
-    """Return the row of each word in a file of vectors: the index of the word's line.
-
-    A first line of two fields (word2vec) is skipped. A repeated word gets its last row, as in the
-    released code.
+    """Return the row of each word in a file of vectors: the index of the word's line, the last of a
+    repeated word, as in the released code. A first line of two fields (word2vec) is skipped.
     """
     path = Path(path)
     row_of: dict[str, int] = {}

@@ -18,11 +18,7 @@ from paraphrastic_hf.errors import DataError
 
 
 class Corpus(datasets.GeneratorBasedBuilder):
-    """Base class of the `datasets` builders. Subclasses set `FEATURES` and read rows.
-
-    The cache key includes the names and contents of the files, the options and the package version.
-    Changed files are therefore read again.
-    """
+    """Base class of the `datasets` builders. Files whose contents changed are read again."""
 
     FEATURES: ClassVar[Features]
 
@@ -125,9 +121,6 @@ def parsed_sentence(**extra: object) -> Features:
 def labeled(
     labels: Sequence[str] | None, texts: Sequence[str] = ("text",), **extra: object
 ) -> Features:
-    """Return the columns of a classification task: its texts and `label`.
-
-    `labels` are the names of the classes, or None if the label is free text.
-    """
+    """Return the columns of a classification task. `labels` None means that they are free text."""
     label = TEXT if labels is None else ClassLabel(names=list(labels))
     return Features({**dict.fromkeys(texts, TEXT), "label": label, **extra})

@@ -32,9 +32,8 @@ def export(
 ) -> dict[str, dict[str, int]]:
     """Write a corpus as parquet files and a card. Return rows written, by configuration and split.
 
-    Rows are streamed, so memory does not grow with the corpus. `output` is a new folder, or an
-    earlier export of this corpus, to which configurations are added. `configs` are by default all
-    configurations whose files are found.
+    `output` is a new folder, or an earlier export of this corpus, to which configurations are
+    added. `configs` are by default all configurations whose files are found.
     """
     source = find_source(name)
     wanted = list(configs or source.configs)
@@ -66,9 +65,8 @@ def export(
 
 
 def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
-    """Write `export.json` and the card of an export, and return its row counts.
-
-    Rows are counted in the parquet files, because a killed export leaves files in no record.
+    """Write `export.json` and the card of an export, and return its row counts, from the parquet
+    files, because a killed export leaves files in no record.
     """
     found = sorted(path.name for path in folder.iterdir() if is_language_pair(path.name))
     configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
@@ -128,10 +126,7 @@ def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
 def push(
     name: str, folder: str | Path, repository: str, *, public: bool = False, **options: Any
 ) -> str:
-    """Upload an export to a dataset repository on the Hub, and return the URL of the commit.
-
-    `options` are `token`, `revision`, `message` and `pull_request` of `Destination`.
-    """
+    """Upload an export to a dataset repository on the Hub, and return the URL of the commit."""
     check_exported(name, folder, public=public)
     # Only a corpus that may be published may go to an existing public repository.
     to = Destination(
@@ -158,10 +153,7 @@ def exported_corpus(folder: str | Path) -> str | None:
 
 
 def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
-    """Copy the parquet files of an export to another folder, with a new card.
-
-    Return the patterns of files from earlier exports, which the upload may delete.
-    """
+    """Copy an export with a new card. Return the patterns of files that an upload may delete."""
     folder, output = Path(folder), Path(output)
     exported = _record(find_source(name), folder)
     found = visible_files(folder, "*/*.parquet")

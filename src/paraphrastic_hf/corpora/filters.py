@@ -35,22 +35,13 @@ class Rejection:
 
 @dataclass(frozen=True)
 class PairFilter:
-    """Bounds on pairs of texts. A bound that is None is not applied.
+    """Bounds on pairs of texts. A bound that is None is not applied."""
 
-    Attributes:
-        min_score: Lowest paraphrase score. 0.5 for SIM's training data (thesis, 7, footnote 3).
-        max_overlap: Highest trigram overlap, 0 to 1. 0.2 for SIM's training data.
-        min_words: Minimum number of words (split at white space) of each side. 5 for bitext
-            (thesis, 5.6.2).
-        max_words: Maximum number of words of each side. 30 for ParaNMT's 5M pairs (thesis, 4.5.4),
-            100 for bitext.
-    """
-
-    min_score: float | None = None
+    min_score: float | None = None  # 0.5 for SIM's training data (thesis, 7, footnote 3)
     max_score: float | None = None
-    max_overlap: float | None = None
-    min_words: int | None = None
-    max_words: int | None = None
+    max_overlap: float | None = None  # of trigrams, 0 to 1. 0.2 for SIM's training data
+    min_words: int | None = None  # of each side. 5 for bitext (thesis, 5.6.2)
+    max_words: int | None = None  # 30 for ParaNMT's 5M pairs (thesis, 4.5.4), 100 for bitext
 
     def __post_init__(self) -> None:
         for name in ("max_overlap", "min_words", "max_words"):
@@ -79,10 +70,7 @@ class PairFilter:
         return [criterion for criterion in every if criterion[2] != Bounds()]
 
     def judge(self, first: str, second: str, score: float | None = None) -> Rejection | None:
-        """Return the first reason to leave a pair out, or None to keep it.
-
-        Bounds on the score do not apply if the score is None.
-        """
+        """Return the first reason to leave a pair out, or None. A score may be None."""
         for name, measure, bounds in self._criteria:
             found = measure(first, second, score)
             if found is not None and not bounds.allow(found):
@@ -91,11 +79,7 @@ class PairFilter:
 
 
 class Sieve:
-    """Filter that counts the pairs it leaves out and can write them to a file.
-
-    The columns of the TSV file `rejects` are both texts, the measure, the value and the allowed
-    values. The file appears once all pairs have been read.
-    """
+    """Filter that counts the pairs it leaves out and writes them to `rejects` at the end."""
 
     def __init__(self, wanted: PairFilter, *, name: str, rejects: str | Path | None = None) -> None:
         self.wanted, self.name = wanted, name
@@ -144,10 +128,8 @@ def _place_of_rejects(path: str | Path) -> Path:
 def unique_word_pairs(
     pairs: Iterable[tuple[str, str]], vocabulary: frozenset[str] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the word pairs that are fit for training word vectors (thesis, 3.5.2).
-
-    Skipped are pairs with a digit, pairs with a word outside `vocabulary` (if given), pairs of
-    equal words, and repeated pairs in either order.
+    """Yield the word pairs that are fit for training word vectors (thesis, 3.5.2): without digits,
+    in the `vocabulary` (if given), of different words, and once in either order.
     """
     seen: set[tuple[str, str]] = set()
     for first, second in pairs:
@@ -162,15 +144,9 @@ def unique_word_pairs(
 
 
 def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """Return the probability that the semantic encoder reads the first side of each bitext.
-
-    With these probabilities (thesis, 5.12) all languages are read about equally often (footnote 24
-    of chapter 5). If English has bitexts with N languages, it is read with probability 1 / (N + 1),
-    as in 5.13.1.
-
-    Example:
-        >>> first_side_probabilities([("en", "fr"), ("en", "de"), ("en", "es")])[("en", "fr")]
-        0.25
+    """Return the probability that the semantic encoder reads the first side of each bitext, so that
+    all languages are read about equally often (thesis, 5.12). If English has bitexts with N
+    languages, it is read with probability 1 / (N + 1), as in 5.13.1.
     """
     pairs = list(bitexts)
     count = Counter(language for pair in pairs for language in pair)

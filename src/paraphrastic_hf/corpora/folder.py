@@ -18,15 +18,11 @@ MAX_FILES = 10_000
 
 @dataclass(frozen=True)
 class Folder:
-    """Files of a corpus.
-
-    Attributes:
-        archives: Archives to search if the folders lack a file.
-    """
+    """Files of a corpus."""
 
     name: str
     roots: tuple[Path, ...]
-    archives: tuple[Path, ...] = ()
+    archives: tuple[Path, ...] = ()  # to search if the roots lack a file
 
     def find(self, *names: str) -> Path:
         """Return the first of `names` found below a root, at most three folders deep."""
@@ -108,10 +104,8 @@ def corpus_folder(source: Source, root: str | Path) -> Path | None:
 
 
 def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Folder:
-    """Locate the files of a corpus in the user's folder `data_dir`, or download them.
-
-    `data_dir` is the corpus's folder, archive or file. It may also be a folder of many corpora,
-    with the corpus's folder in it or in its subfolder `eval`.
+    """Locate the files of a corpus in `data_dir`, or download them. `data_dir` is its folder,
+    archive or file, or a folder of many corpora, with its folder in it or in the subfolder `eval`.
     """
     if data_dir is None:
         return _downloaded(source, config)

@@ -21,40 +21,28 @@ Splits = Mapping[str, "int | None"]
 
 @dataclass(frozen=True)
 class Source:
-    """Record of a corpus.
-
-    Attributes:
-        configs: Published number of rows of each split (None if unknown), by configuration, the
-            default first. Empty if every pair of languages is a configuration.
-        row_type: One of the five row types of `builder.py`.
-        section: Sections of the thesis and papers that use the corpus.
-        builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
-        layout: Names and columns of the files, for `builder` (`layouts.py`).
-        files: Official files, downloaded if `data_dir` is None.
-        by_hand: How to get the corpus if a program cannot download it.
-        only: Indices of the `files` that a configuration needs, by configuration. All files if the
-            configuration is missing here.
-        notes: Reasons for differences from the published number of rows.
-        languages: Language codes. Unused for bitext, whose configurations name the languages.
+    """Record of a corpus. `configs` has the published number of rows of each split (None if
+    unknown), the default configuration first. It is empty if every pair of languages is one.
     """
 
     name: str
     summary: str
     configs: Mapping[str, Splits]
-    row_type: str
+    row_type: str  # one of the five row types of `builder.py`
     homepage: str
     license: str
     citation: str
-    section: str
-    builder: str
-    layout: Mapping[str, Any] = field(default_factory=dict)
+    section: str  # sections of the thesis and papers that use the corpus
+    builder: str  # `module:Class` in `readers`
+    layout: Mapping[str, Any] = field(default_factory=dict)  # of the files (`layouts.py`)
     folders: tuple[str, ...] = ()
-    files: tuple[Remote, ...] = ()
-    by_hand: str = ""
+    files: tuple[Remote, ...] = ()  # official files, downloaded if `data_dir` is None
+    by_hand: str = ""  # how to get the corpus if a program cannot download it
+    # indices of the `files` of a configuration, if it does not need all of them
     only: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    notes: str = ""
+    notes: str = ""  # reasons for differences from the published number of rows
     title: str = ""
-    languages: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...] = ("en",)  # unused for bitext
 
     @property
     def may_share(self) -> bool:
@@ -81,9 +69,8 @@ def _recorded(known: Mapping[str, tuple[str, int]], path: str) -> dict[str, Any]
 
 @cache
 def checksums() -> dict[str, dict[str, tuple[str, int]]]:
-    """Return SHA-256 and size in bytes of official files that never change, by corpus and path.
-
-    The path `ARCHIVE!PATTERN` stands for the members of an archive, as in `Remote.members`.
+    """Return SHA-256 and size in bytes of official files that never change, by corpus and path. The
+    path `ARCHIVE!PATTERN` stands for the members of an archive, as in `Remote.members`.
     """
     return json.loads(RECORDS.joinpath("checksums.json").read_text(encoding="utf-8"))
 

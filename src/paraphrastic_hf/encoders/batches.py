@@ -40,9 +40,7 @@ def embed_texts(
     max_length: int | None = None,
     progress: bool = False,
 ) -> Tensor:
-    """Return embeddings, (n, dim) float32, of the texts at the indices `which`, computed in
-    evaluation mode without gradients. Texts are cut to `max_length` tokens.
-    """
+    """Return embeddings, (n, dim) float32, of texts cut to `max_length` tokens, in eval mode."""
     lengths = texts.lengths(which)
     output: Tensor | None = None
     with (

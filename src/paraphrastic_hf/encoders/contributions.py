@@ -93,10 +93,7 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
 
 def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
     """Return how much the cosine of two texts falls when a word is removed, (words,) for each text,
-    -2 to 2.
-
-    Words are separated by white space. A negative value means that the texts are more similar
-    without the word. `encoder` is any object with `encode`.
+    -2 to 2. Words are separated by white space. `encoder` is any object with `encode`.
     """
     shorter = [_without_each(first.split()), _without_each(second.split())]
     texts = [first, second, *shorter[0], *shorter[1]]

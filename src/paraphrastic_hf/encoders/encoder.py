@@ -1,7 +1,7 @@
 """`SentenceEncoder`: load a model directory, then call `encode` and `similarity`.
 
 `storage/weights.py` reads models. Encoding runs in `static/engine.py` (averaging models),
-`means.py` (averaging models without the C extension) or `batches.py` (all other models).
+`static/table.py` (averaging models without the C extension) or `batches.py` (all other models).
 """
 
 from __future__ import annotations
@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from paraphrastic_hf.encoders.languages import languages_kept, languages_of
-from paraphrastic_hf.encoders.means import mean_rows
-from paraphrastic_hf.encoders.output import (
-    check_dimension,
-    check_dtype,
-    leading,
-    quantized,
-    rounded,
-)
 from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.static.engine import StaticEncoder, serves
-from paraphrastic_hf.encoders.static.table import Table
+from paraphrastic_hf.encoders.static.table import Table, mean_rows
 from paraphrastic_hf.encoders.storage.locate import (
     DERIVED_MODELS,
     HubOptions,
@@ -38,9 +30,14 @@ from paraphrastic_hf.encoders.storage.locate import (
 from paraphrastic_hf.encoders.storage.weights import Weights, refuse_settings
 from paraphrastic_hf.encoders.vectors import (
     as_array,
+    check_dimension,
+    check_dtype,
     checked_vectors,
     cosine_matrix,
+    leading,
     pairwise_cosine,
+    quantized,
+    rounded,
     unit_length,
 )
 from paraphrastic_hf.errors import ModelError, nearest_name, refuse_keywords
@@ -156,8 +153,8 @@ class SentenceEncoder(HubMixin):
     ) -> SentenceEncoder:
         """Load a model directory, a packaged model or a Hub repository written by this package.
 
-        Averaging models load without torch. Models fine-tuned with sentence-transformers load too,
-        unless their settings include prompts, `truncate_dim` or a similarity other than the cosine.
+        Averaging models load without torch. Models saved by sentence-transformers load too, unless
+        they have prompts, `truncate_dim` or a similarity other than the cosine.
 
         Args:
             name: Directory, packaged model or Hub repository, tried in this order. None means
@@ -350,9 +347,8 @@ class SentenceEncoder(HubMixin):
     ) -> pa.FixedSizeListArray:
         """Return the embeddings of an Arrow column of texts as an Arrow column.
 
-        Averaging models read the UTF-8 bytes in C, without Python strings and torch. The embeddings
-        equal those of `encode`. Texts are read in blocks of 16,384, so memory grows only with the
-        output.
+        Averaging models read the UTF-8 bytes in C. The embeddings equal those of `encode`. Texts
+        are read in blocks, so memory grows only with the output.
 
         Args:
             array: Array or chunked array of `string`, `large_string` or `string_view`, possibly
@@ -547,9 +543,7 @@ class SentenceEncoder(HubMixin):
         return self._static.encode(texts, table.arrays, tokens=counts), counts
 
     def forget(self) -> bool:
-        """Clear the cache of tokenized words, if there is one. Call it before measuring speed on
-        new text.
-        """
+        """Clear the cache of tokenized words, if any, to measure the speed on new text."""
         if self._static is None:
             return False
         self._static.forget()
@@ -587,9 +581,7 @@ class SentenceEncoder(HubMixin):
         return self._weights.model
 
     def model_apart(self) -> SentenceEncoderModel:
-        """Return a transformers model without changing this encoder. In contrast, `model` replaces
-        a table by the model.
-        """
+        """Return the transformers model, as `model` does, but keep the table of this encoder."""
         return self._weights.model_to_save()
 
     @property
@@ -614,8 +606,8 @@ class SentenceEncoder(HubMixin):
     def token_vectors(self, rows: np.ndarray | slice | None = None) -> np.ndarray | None:
         """Return token vectors of an averaging model or a window encoder, (rows, dim) float32.
 
-        The mean of a window encoder's vectors is not the embedding, but an input of its network.
-        None if `encode` computes with torch. `rows` are indices, (rows,), or a slice.
+        The mean of a window encoder's vectors is an input of its network. None if `encode` computes
+        with torch. `rows` are indices, (rows,), or a slice.
         """
         table = self._weights.table()
         return None if table is None else table.rows(rows)
@@ -643,9 +635,8 @@ class SentenceEncoder(HubMixin):
     def with_norm_power(self, power: float) -> Self:
         """Return a copy with the length of every token vector raised to a power.
 
-        Training with negatives lengthens the vectors of topical words. A power below 1 weights
-        words more evenly, which helps when judging translations (recipes/beyond-bleu-2019). It
-        needs an averaging model whose table is not rounded.
+        A power below 1 weights words more evenly, which helps when judging translations
+        (recipes/beyond-bleu-2019). It needs an averaging model whose table is not rounded.
 
         Args:
             power: Exponent. 0 gives all vectors equal length. 1 changes nothing.
@@ -661,8 +652,7 @@ class SentenceEncoder(HubMixin):
         """Return a copy whose token table takes less memory.
 
         `rounding_error` gives the largest error: a few percent of a vector's length for int8, up to
-        tens of percent for int4. Packaged models are stored as int4, so bfloat16 represents them
-        exactly. It needs an averaging model whose table is not rounded.
+        tens of percent for int4. It needs an averaging model whose table is not rounded.
 
         Args:
             precision: `float32`, `bfloat16` (2 bytes per value), `int8` (1 byte) or `int4` (half a
@@ -679,9 +669,8 @@ class SentenceEncoder(HubMixin):
     def with_dimension(self, dimension: int) -> Self:
         """Return a smaller and faster copy that keeps only the leading dimensions.
 
-        Packaged models are trained for this: the first n dimensions are a good model for every n
-        (recipes/default). It needs an averaging model whose table is not rounded. A window encoder
-        is refused, because its hidden layer reads all dimensions. Use `encode(..., truncate_dim=)`.
+        Packaged models are trained for this (recipes/default). It needs an averaging model whose
+        table is not rounded. For a window encoder, use `encode(..., truncate_dim=)`.
 
         Args:
             dimension: Number of dimensions to keep, 1 to the current number.
@@ -711,8 +700,7 @@ class SentenceEncoder(HubMixin):
         return self
 
     def transform(self, texts: Sequence[str]) -> Any:
-        """Encode texts with the options set by `set_params`, (texts, dim) float32, for
-        scikit-learn.
+        """Encode texts with the options of `set_params`, (texts, dim) float32, for scikit-learn.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")

@@ -53,9 +53,7 @@ def written_language(directory: Path | None) -> str | None:
 
 @contextmanager
 def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
-    """Copy the languages of the model in `origin` to `config.json` of a model saved in the `with`
-    block, unless the file has languages.
-    """
+    """Copy the languages of `origin` to a `config.json` that the `with` block writes."""
     known = languages_of(origin)
     yield
     config = _configuration(directory)

@@ -27,12 +27,7 @@ def load_encoder(
     trust_remote_code: bool = False,
     **hub: Unpack[HubOptions],
 ) -> Any:
-    """Load a model as a `SentenceEncoder`, or as a `SentenceTransformer` if another library wrote
-    it.
-
-    Takes the arguments of `SentenceEncoder.from_pretrained`. `trust_remote_code` allows code from
-    the repository of a `SentenceTransformer` to run with all your permissions.
-    """
+    """Load a `SentenceEncoder`, or a `SentenceTransformer` if another library wrote the model."""
     check_hub_options(hub, load_encoder)
     if name is not None:
         check_model_name(name)
@@ -77,10 +72,7 @@ def load_encoder(
 
 
 def _bound(directory: Path | None) -> AbstractContextManager[None]:
-    """Return a context in which building a model larger than its weights file raises an error.
-
-    Adapters are exempt, because their file lacks the base model.
-    """
+    """Bound the size of a model by its weights file, except for adapters without a base model."""
     if directory is None or any(directory.glob("**/adapter_config.json")):
         return nullcontext()
     from paraphrastic_hf.encoders.storage.bounded import bounded  # imports torch

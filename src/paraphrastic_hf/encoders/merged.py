@@ -20,8 +20,8 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean of token tables, (vocab, dim) float32.
 
     Each table is first rotated onto the mean of the tables before it, and scaled to the root mean
-    square row length of the first. A row of the result has the direction of the mean row and the
-    mean of the lengths: the mean row would be too short if the runs disagree on a token.
+    square row length of the first. A row gets the mean of the lengths, because the mean row would
+    be too short if the runs disagree on a token.
     """
     mean = tables[0].astype(np.float32)
     size = _size(mean)

@@ -90,9 +90,7 @@ LARGEST = 2**31 - 2**20  # bytes of a table in a protobuf message
 
 
 def encoder_graph(numbers: np.ndarray, window: Window | None = None) -> onnx.ModelProto:
-    """Build the graph of a token table, (vocab, dim) float32, or packed as int8 or int4, and of a
-    window encoder's further arrays.
-    """
+    """Build the graph of a token table, float32 or packed, and of a window encoder."""
     if numbers.nbytes > LARGEST:
         raise ModelError(
             f"A table of {numbers.nbytes / 1e9:.1f} GB exceeds ONNX's 2 GB. Keep fewer dimensions"

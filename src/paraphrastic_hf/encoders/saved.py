@@ -15,9 +15,7 @@ from paraphrastic_hf.text.load import load_tokenizer
 
 
 class SavedModel(HubMixin):
-    """Base class that pairs a torch model with its tokenizer, to load and save them together.
-    `noun` names the kind of model in messages.
-    """
+    """Base class that pairs a torch model, called `noun` in messages, with its tokenizer."""
 
     layout: ClassVar[Layout]
     noun: ClassVar[str]
@@ -41,14 +39,7 @@ class SavedModel(HubMixin):
         device: str | torch.device | None = None,
         **hub: Unpack[HubOptions],
     ) -> Self:
-        """Load a model directory written by `paraphrastic train`, or a Hub repository.
-
-        Args:
-            name: Directory or Hub repository, `someone/model`.
-            device: Device to compute on. None means a GPU if available.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in
-                `SentenceEncoder.from_pretrained`.
-        """
+        """Load a model directory or a Hub repository, by default on a GPU if available."""
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
         path = local_directory(name, **hub)

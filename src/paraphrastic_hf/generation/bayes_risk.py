@@ -28,26 +28,17 @@ class Aggregating(Utility, Protocol):
     """Interface of a metric that can compare candidates with the mean of all references."""
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the utility of each candidate given the weighted mean of the references.
-
-        The result is one array for each list, (candidates,).
-        """
+        """Return the utility of each candidate given the weighted mean of the references."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The candidate chosen from a list.
-
-    Attributes:
-        index: Index of the chosen candidate in the list.
-        utility: Expected utility of the chosen candidate, in the unit of the metric.
-        utilities: Expected utility of every candidate, (candidates,).
-    """
+    """The candidate chosen from a list."""
 
     index: int
     text: str
-    utility: float
-    utilities: np.ndarray
+    utility: float  # expected utility, in the unit of the metric
+    utilities: np.ndarray  # expected utility of every candidate, (candidates,)
 
 
 def minimum_bayes_risk(
@@ -57,23 +48,12 @@ def minimum_bayes_risk(
     weights: Sequence[np.ndarray] | None = None,
     aggregate: bool = False,
 ) -> list[Decision]:
-    """Choose the candidate with the highest expected utility from each list.
+    """Choose the candidate with the highest expected utility from each list, the first of equals.
 
-    Args:
-        lists: Candidates of each sentence, at least one. List a sample as often as it was drawn.
-        weights: Weight of every candidate as a reference, (candidates,) for each list, 0 or more
-            and not all 0. None gives equal weights, which is right for samples.
-        aggregate: Compare with the mean of all candidates. The metric must be `Aggregating`.
-
-    Returns:
-        A decision for each list. Among equally good candidates, the first one is chosen.
-
-    Example:
-        >>> class SameWord:
-        ...     def matrices(self, lists):
-        ...         return [np.array([[float(a == b) for b in one] for a in one]) for one in lists]
-        >>> minimum_bayes_risk([["cat", "dog", "dog"]], SameWord())[0].text
-        'dog'
+    A list has at least one candidate, and each sample as often as it was drawn. `weights` are those
+    of the candidates as references, (candidates,) for each list, 0 or more and not all 0. None
+    gives equal weights, which is right for samples. `aggregate` compares with the mean of all
+    candidates. The metric must then be `Aggregating`.
     """
     if weights is None:
         weights = [np.ones(len(candidates)) for candidates in lists]
@@ -97,17 +77,8 @@ def minimum_bayes_risk(
 
 
 def likelihood_weights(written: Sequence[GeneratedText]) -> np.ndarray:
-    """Return weights of candidates in proportion to exp(mean log-probability of the tokens).
-
-    Beam search ranks by the same mean. Probabilities of whole sentences would favor short
-    sentences.
-
-    Returns:
-        Weights that sum to 1, (candidates,). They are all equal if any likelihood is unknown.
-
-    Example:
-        >>> likelihood_weights([GeneratedText("a", 0.0), GeneratedText("b", float("nan"))]).tolist()
-        [0.5, 0.5]
+    """Return weights in proportion to exp(mean log-probability of the tokens), which sum to 1,
+    (candidates,), or equal weights if a likelihood is unknown. Beam search ranks by the same mean.
     """
     nats = np.array([each.nats for each in written])
     if not np.isfinite(nats).all():

@@ -31,21 +31,12 @@ INFORMED = 512  # sentences for the mutual information, whose cost is quadratic
 
 @dataclass(frozen=True)
 class LatentDiagnostics:
-    """Diagnostics of a model on held-out pairs, by task or by latent variable.
+    """Diagnostics of a model on held-out pairs, by task or by latent variable."""
 
-    Attributes:
-        nats_per_token: Mean of -ln p(token) in nats, by task.
-        kl: Mean over sentences of KL(posterior || prior), in nats, by variable.
-        active_units: Number of dimensions whose posterior mean varies between sentences, by
-            variable.
-        mutual_information: Mutual information of variable and sentence, in nats, at most ln 512, by
-            variable.
-    """
-
-    nats_per_token: dict[str, float]
-    kl: dict[str, float]
-    active_units: dict[str, int]
-    mutual_information: dict[str, float]
+    nats_per_token: dict[str, float]  # mean of -ln p(token) in nats, by task
+    kl: dict[str, float]  # mean of KL(posterior || prior) in nats, by variable
+    active_units: dict[str, int]  # dimensions whose posterior mean varies, by variable
+    mutual_information: dict[str, float]  # of variable and sentence, in nats, at most ln 512
 
     @property
     def likelihood(self) -> float:
@@ -65,10 +56,8 @@ class LatentDiagnostics:
 def measure(
     model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int, seed: int = 0
 ) -> LatentDiagnostics:
-    """Compute the diagnostics of a model on pairs. Likelihoods are computed at the posterior means.
-
-    Args:
-        pairs: Indices into `sentences` of the two sides of each pair, (pairs, 2), by language pair.
+    """Compute the diagnostics of a model on pairs, with likelihoods at the posterior means. `pairs`
+    are indices into `sentences` of the two sides, (pairs, 2), by language pair.
     """
     nll, tokens = defaultdict[str, float](float), defaultdict[str, int](int)
     parts = defaultdict[str, list[Gaussian]](list)
@@ -116,12 +105,7 @@ def importance_weighted_nll(
     """Estimate the mean -ln p(x) of pairs by importance sampling, in nats per pair (5.9.2).
 
     The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with K = `draws`. The semantic
-    variable is inferred from the first side. The expected estimate is an upper bound, which is
-    tighter for larger K.
-
-    Args:
-        model: Variational model that reconstructs.
-        pairs: As in `measure`.
+    variable is inferred from the first side. The model must be variational and reconstruct.
     """
     total = 0.0
     generator = torch.Generator(model.device).manual_seed(seed)

@@ -15,16 +15,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Languages:
-    """Token ids that set the language pair of a translation.
+    """Token ids that set the language pair of a translation."""
 
-    Attributes:
-        before: Ids prepended to every source: the mark of the target language, such as `>>de<<`, or
-            nothing.
-        forced: First id of every translation, or None.
-    """
-
-    before: tuple[int, ...] = ()
-    forced: int | None = None
+    before: tuple[int, ...] = ()  # prepended to every source: the mark of the target, `>>de<<`
+    forced: int | None = None  # first id of every translation
 
     @classmethod
     def of(cls, tokenizer: Any, source: str | None, to: str | None) -> Languages:
@@ -61,11 +55,7 @@ def is_told(tokenizer: Any) -> bool:
 
 
 def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | None:
-    """Return the target language to set, or None if the model writes only one language.
-
-    `to` is the wanted language. `written` is the language that the model was trained to write, or
-    None if unknown.
-    """
+    """Return the language `to`, or None if the model was trained to write only that one."""
     if to is None or written is None or is_told(tokenizer):
         return to
     if to != written:
@@ -76,10 +66,7 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
 def source_ids(
     tokenizer: Any, lines: Sequence[str], languages: Languages, prefix: str, most: int | None
 ) -> list[list[int]]:
-    """Return the input ids of each line. The list is empty for a line without known tokens.
-
-    Lines with more than `most` ids are cut, with a warning.
-    """
+    """Return the input ids of each line, cut to `most`, or none for lines without known tokens."""
     if not len(lines):
         return []
     before = languages.before

@@ -11,7 +11,6 @@ from typing import Self, Unpack
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoders.batches import embed_texts, length_batches
@@ -20,13 +19,12 @@ from paraphrastic_hf.encoders.storage.directory import GENERATIVE
 from paraphrastic_hf.encoders.storage.locate import HubOptions
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.search import (
-    clear_errors,
     end_ids,
     generate_texts,
     generation_config,
+    write_batches,
 )
-from paraphrastic_hf.generation.tasks import chosen_task
-from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, listed
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -39,11 +37,7 @@ MOST_READ = 10_000  # maximum tokens of a text, because attention takes quadrati
 def center_on_texts(
     model: LatentModel, texts: Ragged, which: np.ndarray, max_length: int | None = None
 ) -> None:
-    """Subtract the mean embedding of the texts at indices `which` from a model's semantic
-    embeddings.
-
-    A mean that was subtracted before is replaced. Texts longer than `max_length` tokens are cut.
-    """
+    """Subtract the mean embedding of texts from a model's semantic embeddings."""
     by_meaning = model.reading(SEMANTIC)
     by_meaning.center_on(torch.zeros(model.config.hidden_size))
     model.center_on(embed_texts(by_meaning, texts, which, max_length=max_length).mean(0))
@@ -99,9 +93,7 @@ class LatentGenerator(SavedModel):
         return generator
 
     def center_on(self, texts: Sequence[str]) -> None:
-        """Subtract the mean embedding of texts from the model's sentence embeddings.
-
-        Generated text does not change.
+        """Subtract the mean embedding of texts from the sentence embeddings, not from the text.
 
         Args:
             texts: Thousands of sentences like the training text.
@@ -243,10 +235,9 @@ class LatentGenerator(SavedModel):
         return chosen_task(self.model.tasks(), verb, language)
 
     def _latent(self, task: str, sources: list[str], styles: list[str]) -> Tensor:
-        """Return the concatenated latent variables of each text, (texts, latent).
-
-        The semantic variable is inferred from the source, the other variables from the style. A row
-        is NaN if one of the two texts has no known tokens.
+        """Return the concatenated latent variables of each text, (texts, latent), the semantic one
+        inferred from the source, the others from the style. A row is NaN if one of the two texts
+        has no known tokens.
         """
         found, known = [], np.ones(len(sources), bool)
         for variable in self.model.variables_of(task):
@@ -280,34 +271,45 @@ class LatentGenerator(SavedModel):
             means[torch.from_numpy(chosen).to(device)] = posterior.mean.float()
         return means
 
-    @torch.no_grad()
     def _write(
         self, task: str, latent: Tensor, writing: GenerationOptions | None, progress: bool
     ) -> list[list[GeneratedText]]:
         how = GenerationOptions() if writing is None else writing
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
-        found = [[NOTHING] * how.outputs for _ in range(len(latent))]
-        generator = torch.Generator(latent.device).manual_seed(int(how.seed))
-        with (
-            clear_errors(self.model),
-            tqdm(total=len(known), unit=" texts", disable=not progress) as bar,
-        ):
+
+        def write(rows: Sequence[int], generator: torch.Generator) -> list[list[GeneratedText]]:
             config = generation_config(self.model, how, how.max_tokens)
             config.decoder_start_token_id = self.model.start_of(task)
-            for rows in known.split(self.batch_size) if len(known) else ():
-                variables = latent[rows].to(self.model.dtype)[:, None]
-                outputs = generate_texts(
-                    self.model,
-                    BaseModelOutput(last_hidden_state=variables),
-                    how,
-                    generator,
-                    config=config,
-                    begin=1,
-                    ends=self._ends,
-                    decode=self.tokenizer.decode,
-                    task=task,
-                )
-                for row, written in zip(rows.tolist(), outputs, strict=True):
-                    found[row] = written
-                bar.update(len(rows))
-        return found
+            variables = latent[rows].to(self.model.dtype)[:, None]
+            return generate_texts(
+                self.model,
+                BaseModelOutput(last_hidden_state=variables),
+                how,
+                generator,
+                config=config,
+                begin=1,
+                ends=self._ends,
+                decode=self.tokenizer.decode,
+                task=task,
+            )
+
+        batches = known.split(self.batch_size) if len(known) else ()
+        return write_batches(self.model, len(latent), batches, how, write, progress=progress)
+
+
+def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
+    """Return the task, such as `translate_fr`. A model's only language may be None."""
+    known = [task.split("_", 1) for task in tasks]
+    able = [of for name, of in known if name == verb]
+    if language is None and len(able) == 1:
+        language = able[0]
+    if language not in able:
+        into = "translates into" if verb == "translate" else "reconstructs"
+        if not able:
+            trained = ", ".join(tasks) or "nothing"
+            raise ValueError(f"This model {into} no language. Its tasks: {trained}")
+        option = "to" if verb == "translate" else "language"
+        asked = f"so choose one, such as --{option} {able[0]}"
+        asked = asked if language is None else f"not {language!r}"
+        raise ValueError(f"This model {into} {', '.join(able)}, {asked}")
+    return f"{verb}_{language}"

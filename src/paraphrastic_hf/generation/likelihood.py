@@ -24,17 +24,10 @@ TOKENS_AT_A_TIME = 8192
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Likelihood of sentences under a language model.
+    """Likelihood of sentences under a language model."""
 
-    Attributes:
-        nats: Log-probability of each sentence in nats, (sentences,) float64. NaN for a sentence
-            without known tokens.
-        tokens: Number of predicted tokens, (sentences,) int64. It includes the end mark unless the
-            sentence was cut.
-    """
-
-    nats: np.ndarray
-    tokens: np.ndarray
+    nats: np.ndarray  # log-probability, NaN without known tokens, (sentences,) float64
+    tokens: np.ndarray  # predicted tokens, with the end mark unless cut, (sentences,) int64
 
     @property
     def perplexity(self) -> np.ndarray:

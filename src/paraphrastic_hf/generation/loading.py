@@ -4,49 +4,34 @@ import os
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf.encoders.storage.bounded import loading
+from paraphrastic_hf.encoders.storage.directory import check_weights, load_whole
 from paraphrastic_hf.encoders.storage.locate import shown_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.generative.latent import LatentModel
 
-SHOWN = 3  # maximum number of names in a message
 
-
-def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
+def load_translation_model(directory: Path, *, trust_remote_code: bool = False) -> Any:
     """Load an encoder-decoder from a directory in float32."""
-    with loading(directory):
-        trust: Any = {"trust_remote_code": trust_remote_code}
-        config = AutoConfig.from_pretrained(directory, **trust)
+
+    def check(config: Any) -> None:
         is_known = type(config) in AutoModelForSeq2SeqLM._model_mapping
         if not is_known and "AutoModelForSeq2SeqLM" not in getattr(config, "auto_map", {}):
             raise ModelError(
                 f"{shown_name(directory)} is a {config.model_type!r} model, not an encoder-decoder"
             )
-        model, report = AutoModelForSeq2SeqLM.from_pretrained(
-            directory, config=config, dtype=torch.float32, output_loading_info=True, **trust
-        )
-    missing = sorted(report["missing_keys"])  # without tied weights
-    if missing:
-        more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
-        raise ModelError(
-            f"The weights of {shown_name(directory)} lack {', '.join(missing[:SHOWN])}{more}"
-        )
+
+    trust: Any = {"trust_remote_code": trust_remote_code}
+    model = load_whole(directory, AutoModelForSeq2SeqLM, check, **trust)
+    check_weights(shown_name(directory), model)
     return model
 
 
 def load_stock_tokenizer(directory: Path, *, trust_remote_code: bool = False) -> Any:
     with loading(directory, "the tokenizer"):
         return AutoTokenizer.from_pretrained(directory, trust_remote_code=trust_remote_code)
-
-
-def check_weights(name: str | os.PathLike[str], model: Any) -> None:
-    """Raise an error if a weight is NaN or infinite."""
-    for key, weight in model.named_parameters():
-        if not weight.isfinite().all():
-            raise ModelError(f"{name} is damaged: {key} has NaN or infinite values")
 
 
 def check_tokenizer(
@@ -76,7 +61,6 @@ def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -
         raise ModelError(
             f"{name} reads templates or writes parses. See `paraphrastic paraphrase --help`"
         )
-    check_weights(name, model)
     if tokenizer.pad_token_id is None:
         raise ModelError(
             f"The tokenizer in {name} has no padding token. Check its tokenizer_config.json"

@@ -27,21 +27,19 @@ from paraphrastic_hf.encoders.storage.locate import (
     local_directory,
 )
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.generation.paraphrase_filter import (
-    Paraphrase,
-    bracketed,
-    filtered,
-    first_tree,
-    ranked,
-)
 from paraphrastic_hf.generation.templated import Outputs, TemplatedWriter
 from paraphrastic_hf.generation.templates import (
     NONE,
     PARSE,
+    Paraphrase,
+    bracketed,
     check_roles,
     check_templates,
+    filtered,
+    first_tree,
     is_whole,
     load_templates,
+    ranked,
     top_templates,
 )
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, listed
@@ -256,9 +254,8 @@ class SyntacticParaphraser(HubMixin):
 
         Returns:
             The paraphrases of each sentence that the filter kept, without duplicates, ranked by
-            similarity plus log-probability. If there is a parser, they have their template. If the
-            model does not need a template, `nats` are those without template, at least -1. So
-            paraphrases whose template does not suit the sentence are rejected.
+            similarity plus log-probability. With a parser, they have their template. If the model
+            does not need a template, `nats` are those without template, at least -1.
         """
         how = writing or WRITING
         options["writing"] = how if how.sample else replace(how, outputs=how.beams)
@@ -384,10 +381,7 @@ class SyntacticParaphraser(HubMixin):
         parses: Sequence[Tree | None] | None,
         remarks: list[str],
     ) -> list[list[str]]:
-        """Return the templates or full parses that the writer reads with each sentence.
-
-        A text is empty if the parse generator fails. Sentences without a parse get a remark.
-        """
+        """Return the templates or full parses (empty on failure) that the writer reads."""
         trees = [[parse_text(checked_tree(text)) if text else "" for text in own] for own in asked]
         wanted = [[text for text in own if self._is_filled(text)] for own in trees]
         if not any(wanted):

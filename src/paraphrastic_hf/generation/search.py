@@ -1,7 +1,7 @@
 """Generation of one batch with an encoder-decoder, and likelihoods of generated text."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from tqdm.auto import tqdm
 from transformers import (
     GenerationConfig,
     LogitsProcessor,
@@ -19,7 +20,7 @@ from transformers.utils import ModelOutput
 
 from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line
-from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
+from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
 from paraphrastic_hf.models.base import evaluating
 
 MOST_SCORES = 2**26  # maximum number of logits in memory
@@ -42,15 +43,10 @@ def generate_texts(
 ) -> list[list[GeneratedText]]:
     """Generate `writing.outputs` texts for each source, by beam search or sampling.
 
-    Sampling uses `generator` in a logits processor, because transformers' `generate` would use
-    torch's global random state, which all threads share.
-
-    Args:
-        config: Generation config that replaces the model's own.
-        begin: Number of begin tokens.
-        ends: Ids of the end marks, (ends,).
-        scores: Whether to compute `nats`.
-        **inputs: Additional arguments of `generate` and `forward`. Tensors have one row per source.
+    `config` replaces the model's own. `begin` is the number of begin tokens, and `ends` are the ids
+    of end marks, (ends,). `inputs` are further arguments of `generate` and `forward`, whose tensors
+    have one row per source. Sampling uses `generator` in a logits processor, because transformers'
+    `generate` would use torch's global random state, which all threads share.
     """
     # `generate` completes a config from the model's own. Other threads may use the model.
     writer = copy.copy(model)
@@ -109,6 +105,33 @@ def end_ids(model: Any) -> Tensor:
         return torch.tensor([model.generation_config.eos_token_id]).flatten().long()
 
 
+def write_batches(
+    model: Any,
+    texts: int,
+    batches: Iterable[Any],
+    writing: GenerationOptions,
+    write: Callable[[Sequence[int], torch.Generator], list[list[GeneratedText]]],
+    *,
+    unit: str = " texts",
+    progress: bool = False,
+) -> list[list[GeneratedText]]:
+    """Generate texts for batches of indices, and return those of all `texts` sources."""
+    found = [[NOTHING] * writing.outputs for _ in range(texts)]
+    generator = torch.Generator(model.device).manual_seed(int(writing.seed))
+    chosen = [list(map(int, rows)) for rows in batches]
+    with (
+        torch.no_grad(),
+        clear_errors(model),
+        evaluating(model),
+        tqdm(total=sum(map(len, chosen)), unit=unit, disable=not progress) as bar,
+    ):
+        for rows in chosen:
+            for row, written in zip(rows, write(rows, generator), strict=True):
+                found[row] = written
+            bar.update(len(rows))
+    return found
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether the machine or the accelerator ran out of memory."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
@@ -129,22 +152,13 @@ def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> di
 def target_ids(
     tokenizer: Any, texts: Sequence[str], begin: Sequence[int], most: int | None = None
 ) -> list[list[int]]:
-    """Return the ids of given translations, with the end mark.
-
-    A language token that the tokenizer adds is removed if it is among the begin tokens `begin`.
-    """
+    """Return ids with the end mark, without a language token that is also in `begin`."""
     ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
     return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
 
 
 def until_end(written: Tensor, ends: Tensor) -> Tensor:
-    """Return a mask of the tokens up to and including the first end mark, (lines, seq).
-
-    Example:
-        >>> until_end(torch.tensor([[5, 2, 0, 2], [5, 5, 5, 5]]), torch.tensor([2]))
-        tensor([[ True,  True, False, False],
-                [ True,  True,  True,  True]])
-    """
+    """Return a mask of the tokens up to and including the first end mark, (lines, seq)."""
     is_end = torch.isin(written, ends.to(written.device)).long()
     return is_end.cumsum(1) - is_end == 0
 
@@ -171,11 +185,9 @@ def mean_log_probabilities(
 ) -> Tensor:
     """Return the mean log-probability of the tokens of each translation in nats, (lines,).
 
-    Args:
-        sequences: Ids of the translations, including the begin tokens, (lines, seq). Translations
-            of one source are adjacent.
-        is_written: Mask of the last ids of `sequences` that count, (lines, at most seq - 1).
-        **inputs: Additional arguments of `forward`. Tensors have one row per source.
+    `sequences`, (lines, seq), are ids with the begin tokens, `count` adjacent lines of each source.
+    `is_written` is a mask of the last ids that count, (lines, at most seq - 1). `inputs` are
+    further arguments of `forward`, whose tensors have one row per source.
     """
     seq = is_written.shape[1]
     output = model.get_output_embeddings()
@@ -209,10 +221,7 @@ def score_ids(
     pad: int,
     batch_size: int,
 ) -> np.ndarray:
-    """Return the mean log-probability of the tokens of each target in nats, (lines,) float64.
-
-    It is NaN if source or target is empty. `begin` are the begin tokens of every target.
-    """
+    """Return each target's mean log-probability per token in nats, (lines,) float64, or NaN."""
     nats = np.full(len(sources), np.nan)
     lengths = np.array([[len(a), len(b)] for a, b in zip(sources, targets, strict=True)], np.int64)
     lengths = lengths.reshape(-1, 2)
@@ -234,10 +243,7 @@ def score_ids(
 
 
 class EndInTime(LogitsProcessor):  # type: ignore[misc]
-    """Logits processor that ends each sequence at its own length limit.
-
-    `most` are the limits in tokens, (sequences,), and `ends` the ids of the end marks, (marks,).
-    """
+    """Logits processor that ends each sequence at its own limit in tokens, `most` (sequences,)."""
 
     def __init__(self, most: Tensor, ends: Tensor) -> None:
         self.most, self.ends = most, ends

@@ -21,16 +21,15 @@ from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_option
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.loading import (
     check_tokenizer,
-    check_weights,
     load_stock_tokenizer,
-    load_whole,
+    load_translation_model,
 )
 from paraphrastic_hf.generation.search import (
-    clear_errors,
     generate_texts,
     generation_config,
     padded,
     score_ids,
+    write_batches,
 )
 from paraphrastic_hf.generation.templates import (
     NONE,
@@ -41,7 +40,6 @@ from paraphrastic_hf.generation.templates import (
 )
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
-from paraphrastic_hf.models.base import evaluating
 from paraphrastic_hf.models.seq2seq.base import Seq2SeqModel
 from paraphrastic_hf.models.seq2seq.ssru import SsruModel
 from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer, with_template
@@ -86,13 +84,12 @@ class TemplatedWriter(HubMixin):
         where = chosen_device(device)
         directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
-        model = load_whole(directory)
+        model = load_translation_model(directory)
         if not (isinstance(model, Seq2SeqModel) or hasattr(model.config, "template")):
             raise ModelError(
                 f"{directory} contains a {type(model).__name__}, not a model trained with a "
                 "recipe of kind paraphrase"
             )
-        check_weights(directory, model)
         writer = cls(model.to(where), tokenizer, directory=directory, batch_size=batch_size)
         writer._directory = directory
         return writer
@@ -124,7 +121,6 @@ class TemplatedWriter(HubMixin):
         """Return the number of tokens of each source with the end mark, or 0 if none is known."""
         return np.diff(self.tokenizer.encode_batch(list(sources)).offsets).tolist()
 
-    @torch.no_grad()
     def write(
         self,
         sources: Sequence[str],
@@ -133,17 +129,9 @@ class TemplatedWriter(HubMixin):
         *,
         scores: bool = True,
     ) -> Outputs:
-        """Generate texts from each source with each of its templates.
-
-        Args:
-            sources: Sentences, or parses from `parse_text`.
-            templates: Templates or parses from `parse_text`, for each source. `[""]` for a model
-                without templates.
-            scores: Whether to compute `nats`.
-
-        Returns:
-            `writing.outputs` texts for each source and template. They are empty if the source has
-            no known tokens or a template is missing.
+        """Generate texts from each source with each of its templates, `[""]` for a model without
+        templates. Parses are in the form of `parse_text`. The texts are empty if the source has no
+        known tokens or a template is missing.
         """
         ids = self._ids(sources)
         wanted = [
@@ -166,10 +154,7 @@ class TemplatedWriter(HubMixin):
         return found
 
     def free_likelihoods(self, sources: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return the mean log-probability of each text's tokens, given its source and no template.
-
-        The model must not need a template. Texts without known tokens get minus infinity.
-        """
+        """Return each text's mean log-probability per token without template, or -inf."""
         begin = [self.model.config.decoder_start_token_id]
         read, written, size = self._ids(sources), self._ids(texts), self.batch_size
         nats = score_ids(self.model, read, written, begin, pad=0, batch_size=size)
@@ -187,23 +172,23 @@ class TemplatedWriter(HubMixin):
         scores: bool,
     ) -> list[list[GeneratedText]]:
         """Generate texts from source ids with one template each, in batches."""
-        generator = torch.Generator(self.model.device).manual_seed(int(writing.seed))
-        found = []
-        with clear_errors(self.model), evaluating(self.model):
-            for start in range(0, len(sources), self.batch_size):
-                rows = slice(start, start + self.batch_size)
-                found += generate_texts(
-                    self.model,
-                    self._encoded(sources[rows], templates[rows]),
-                    writing,
-                    generator,
-                    config=generation_config(self.model, writing, writing.max_tokens),
-                    begin=1,
-                    ends=torch.tensor(list(self.tokenizer.special.end)),
-                    decode=self._decode,
-                    scores=scores,
-                )
-        return found
+
+        def write(rows: Sequence[int], generator: torch.Generator) -> list[list[GeneratedText]]:
+            return generate_texts(
+                self.model,
+                self._encoded([sources[n] for n in rows], [templates[n] for n in rows]),
+                writing,
+                generator,
+                config=generation_config(self.model, writing, writing.max_tokens),
+                begin=1,
+                ends=torch.tensor(list(self.tokenizer.special.end)),
+                decode=self._decode,
+                scores=scores,
+            )
+
+        starts = range(0, len(sources), self.batch_size)
+        batches = (range(len(sources))[start : start + self.batch_size] for start in starts)
+        return write_batches(self.model, len(sources), batches, writing, write)
 
     def _decode(self, ids: list[int]) -> str:
         return self.tokenizer.decode([number for number in ids if number]).strip()

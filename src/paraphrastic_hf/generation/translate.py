@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
 
 from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.encoders.device import chosen_device
@@ -18,7 +17,11 @@ from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.bounded import no_progress_bar
 from paraphrastic_hf.encoders.storage.locate import HubOptions, local_directory
 from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
-from paraphrastic_hf.generation.loading import check_translator, load_stock_tokenizer, load_whole
+from paraphrastic_hf.generation.loading import (
+    check_translator,
+    load_stock_tokenizer,
+    load_translation_model,
+)
 from paraphrastic_hf.generation.search import (
     MOST_TOKENS,
     EndInTime,
@@ -31,9 +34,9 @@ from paraphrastic_hf.generation.search import (
     padded,
     score_ids,
     target_ids,
+    write_batches,
 )
-from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
-from paraphrastic_hf.models.base import evaluating
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, listed
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +124,7 @@ class Translator(HubMixin):
         of_hub: Any = {k: value for k, value in options.items() if k in HubOptions.__annotations__}
         own: Any = {key: value for key, value in options.items() if key not in of_hub}
         path = local_directory(name, **of_hub)  # all files of one commit
-        model = load_whole(path, trust_remote_code=trust_remote_code)
+        model = load_translation_model(path, trust_remote_code=trust_remote_code)
         tokenizer = load_stock_tokenizer(path, trust_remote_code=trust_remote_code)
         check_translator(name, model, tokenizer)
         own["to"] = told_language(tokenizer, own.get("to"), written_language(path))
@@ -206,7 +209,6 @@ class Translator(HubMixin):
             start = int(self.model.generation_config.decoder_start_token_id)
         return [start] if forced is None else [start, forced]
 
-    @torch.no_grad()
     def write(
         self,
         ids: Sequence[Sequence[int]],
@@ -228,22 +230,18 @@ class Translator(HubMixin):
         """
         lengths = np.array([len(line) for line in ids], np.int64)
         known = np.flatnonzero(lengths)
-        found = [[NOTHING] * writing.outputs for _ in ids]
-        generator = torch.Generator(self.model.device).manual_seed(int(writing.seed))
-        with (
-            clear_errors(self.model),
-            evaluating(self.model),
-            tqdm(total=len(known), unit=" lines", disable=not progress) as bar,
-        ):
-            for chosen in length_batches(lengths[known], self.batch_size, MOST_TOKENS):
-                rows = known[chosen]
-                batch = [ids[row] for row in rows]
-                for row, written in zip(
-                    rows, self._within_memory(batch, writing, generator, scores), strict=True
-                ):
-                    found[row] = written
-                bar.update(len(rows))
-        return found
+        batches = length_batches(lengths[known], self.batch_size, MOST_TOKENS)
+        return write_batches(
+            self.model,
+            len(ids),
+            (known[chosen] for chosen in batches),
+            writing,
+            lambda rows, generator: self._within_memory(
+                [ids[row] for row in rows], writing, generator, scores
+            ),
+            unit=" lines",
+            progress=progress,
+        )
 
     def score(self, sentences: Sequence[str], translations: Sequence[str]) -> np.ndarray:
         """Compute the likelihood of given translations.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
-from paraphrastic_hf.encoders.output import check_dtype
+from paraphrastic_hf.encoders.vectors import check_dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,10 +19,7 @@ load = functools.cache(SentenceEncoder.from_pretrained)  # each process loads a 
 
 @dataclass(frozen=True)
 class ColumnEncoder:
-    """Function from a column of texts to a column of embeddings.
-
-    A pickle holds only these settings, so it costs nothing to send to another process.
-    """
+    """Function from a column of texts to a column of embeddings. A pickle has no model."""
 
     model: str = "english"  # each machine must find it
     dtype: str = "float32"  # or float16 or int8, as in `SentenceEncoder.encode_arrow`

@@ -10,10 +10,7 @@ from paraphrastic_hf.integrations.columns import ColumnEncoder
 
 
 class Embed(PipelineStep):
-    """Step that adds the embedding of each document to its metadata under `key`.
-
-    `options` are passed to `ColumnEncoder`, without `dtype`.
-    """
+    """Step that adds embeddings to metadata. `options` are `ColumnEncoder`'s without `dtype`."""
 
     type, name = "EMBEDDER", "paraphrastic"
 

@@ -11,10 +11,7 @@ if TYPE_CHECKING:
 
 
 class Embed:
-    """Callable for `ray.data.Dataset.map_batches` with `batch_format="pyarrow"`.
-
-    It adds the column `output`. `options` are passed to `ColumnEncoder`.
-    """
+    """Callable for `map_batches(batch_format="pyarrow")`. `options` are `ColumnEncoder`'s."""
 
     def __init__(
         self,

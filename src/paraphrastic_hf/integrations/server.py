@@ -29,11 +29,7 @@ SMALL = 4096  # requests of fewer bytes are encoded without starting another thr
 
 
 class Answers:
-    """Answers of an encoder to requests, without HTTP.
-
-    Args:
-        registry: Prometheus registry of the server's metrics.
-    """
+    """Answers of an encoder to requests, without HTTP."""
 
     def __init__(self, encoder: SentenceEncoder, registry: CollectorRegistry) -> None:
         self.encoder = encoder
@@ -125,12 +121,7 @@ def _refusal(key: str, message: str, status: int = 400) -> HTTPException:
 
 
 def make_app(encoder: SentenceEncoder, *, max_bytes: int = MAX_BYTES) -> Starlette:
-    """Return the ASGI application of a server.
-
-    Args:
-        encoder: Encoder of all requests. Its name is the model's name.
-        max_bytes: Largest request body.
-    """
+    """Return the ASGI application of a server that refuses bodies above `max_bytes`."""
     registry = CollectorRegistry()
     answers = Answers(encoder, registry)
     seconds = Histogram(

@@ -7,17 +7,14 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql.functions import arrow_udf
 
-from paraphrastic_hf.encoders.output import check_dtype
+from paraphrastic_hf.encoders.vectors import check_dtype
 from paraphrastic_hf.integrations.columns import ColumnEncoder
 
 SPARK_TYPES = {"float32": "float", "int8": "tinyint"}  # Spark has no float16
 
 
 def embed(model: str = "english", **options: Any) -> Callable[[Any], Column]:
-    """Return a function from a column of texts to a column of embeddings.
-
-    `options` are passed to `ColumnEncoder`, without float16.
-    """
+    """Return a function of a column. `options` are `ColumnEncoder`'s, without float16."""
     encode = ColumnEncoder(model, **options)
     check_dtype(encode.dtype, SPARK_TYPES)
     kind = pa.list_(pa.type_for_alias(encode.dtype))

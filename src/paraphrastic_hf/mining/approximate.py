@@ -27,9 +27,7 @@ def nearest_by_faiss(
     probes: int = PROBES,
     progress: bool = False,
 ) -> tuple[Neighbors, Neighbors]:
-    """Find the neighbors that `neighbors.nearest` finds. `flat` searches all vectors, `ivf` only
-    those of the `probes` nearest cells.
-    """
+    """Find the neighbors that `neighbors.nearest` finds, with `ivf` in `probes` cells only."""
     require("mining", "faiss", what="--index faiss")
     keep = plan_search(source, target, k, 1).keep
     found = []

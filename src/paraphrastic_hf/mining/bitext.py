@@ -29,9 +29,7 @@ SMALLEST_MEAN = 0.1  # means near 0, as in short files, would make the ratio mea
 
 
 def neighbor_mean(scores: np.ndarray) -> np.ndarray:
-    """Return the mean cosine of each sentence with its k nearest neighbors, (sentences,) float64,
-    from cosines, (sentences, k). Missing neighbors (-inf) do not count. Without any, the mean is 0.
-    """
+    """Return the mean cosine with k neighbors, (sentences,) float64. Missing ones are -inf."""
     there = np.isfinite(scores)
     total = np.where(there, scores, 0).sum(1, dtype=np.float64)
     return np.asarray(total / np.maximum(there.sum(1), 1))
@@ -40,9 +38,7 @@ def neighbor_mean(scores: np.ndarray) -> np.ndarray:
 def margin_score(
     cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
 ) -> np.ndarray:
-    """Score pairs of sentences by the margin of their cosine over the mean cosine with neighbors,
-    float32, in the broadcast shape. In a ratio, a mean below 0.1 counts as 0.1.
-    """
+    """Return the margins of cosines over mean cosines, float32, in the broadcast shape."""
     mean = (source_mean + target_mean) / 2
     if kind == "cosine":
         score = cosine + np.zeros_like(mean)
@@ -126,15 +122,10 @@ def mine(
         >>> pairs.source.tolist(), pairs.target.tolist()
         ([0, 1, 2], [1, 2, 0])
     """
-    check_options(
-        k=k,
-        score=score,
-        candidates=candidates,
-        index=index,
-        probes=probes,
-        precision=precision,
-        threshold=threshold,
-    )
+    linking: dict[str, Any] = {
+        "score": score, "candidates": candidates, "one_to_one": one_to_one, "threshold": threshold,
+    }  # fmt: skip
+    check_options(k=k, index=index, probes=probes, precision=precision, **linking)
     own, other = as_rows(source, "source"), as_rows(target, "target")
     wanted = k if skip is None else k + 1
     if index == "exact":
@@ -158,14 +149,7 @@ def mine(
         to_target = (other.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
         to_source = (skip[backward.ids] == other.rows[:, None]) & (backward.ids >= 0)
         forward, backward = dropped(forward, to_target, k), dropped(backward, to_source, k)
-    found = link(
-        forward,
-        backward,
-        score=score,
-        candidates=candidates,
-        one_to_one=one_to_one,
-        threshold=threshold,
-    )
+    found = link(forward, backward, **linking)
     return Pairs(found.score, own.rows[found.source], other.rows[found.target])
 
 
@@ -242,9 +226,7 @@ def link(
 def best_of_each(
     neighbors: Neighbors, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
-    """Pair every sentence (as source, in order) with the neighbor of the highest margin score, the
-    first of equal ones. Sentences without neighbors are left out.
-    """
+    """Pair each sentence with its neighbor of the highest margin, the first of equal ones."""
     rows = np.nonzero((neighbors.ids >= 0).any(1))[0]
     ids, cosine = neighbors.ids[rows], neighbors.scores[rows]
     if not len(rows):

@@ -95,15 +95,14 @@ def mine_lines(
 ) -> MinedLines:
     """Find the lines of two texts that have the same meaning.
 
-    Surrounding white space is ignored. Equal lines count as one sentence, at the position of the
-    first. Lines without a token that the model knows are in no pair. If both texts are the same,
-    every line pairs with itself unless `different` is set.
+    Lines that are equal except for surrounding white space count as one sentence, at the position
+    of the first, and never pair with each other if `different` is set. Lines without a token that
+    the model knows are in no pair.
 
-    `folder` keeps a copy of the texts, the vectors and the state of the search. A later run reuses
-    these if texts, model and settings are equal, except for `candidates`, `score`, `one_to_one` and
-    `threshold`. The caller must lock it until the rows of the result have been read. `memory` is in
-    megabytes, in addition to the model and about 200 bytes per line. The other options are those of
-    `mine`.
+    `folder` keeps the texts, the vectors and the state of the search, which a later run with equal
+    texts and model reuses. The caller must lock it until the rows of the result have been read.
+    `memory` is in megabytes, in addition to the model and about 200 bytes per line. The other
+    options are those of `mine`.
     """
     check_options(memory=memory, **options)
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)

@@ -8,7 +8,7 @@ of the neighbors are computed again, pair by pair, so that they do not depend on
 import time
 import zipfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from paraphrastic_hf.io.files import naming, replacing
 from paraphrastic_hf.mining.tiles import GROUP, TILE, HalfTile, RunningTopK, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
 
+ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)  # of `np.load`
 
 
@@ -231,9 +232,7 @@ def rescored(
     rows_at_a_time: int,
     report: Callable[[float], None] = lambda cosines: None,
 ) -> Neighbors:
-    """Choose the k best candidates (positions in `others`, (sentences, candidates), -1 for none) by
-    cosines computed pair by pair. `report` gets 0 after each block.
-    """
+    """Choose the k best `candidates`, (sentences, candidates), by cosines of single pairs."""
     k = min(k, candidates.shape[1], len(others))
     scores = np.full((len(rows), k), -np.inf, np.float32)
     ids = np.full((len(rows), k), -1, np.int64)
@@ -248,3 +247,49 @@ def rescored(
         ids[start : start + len(found)] = np.take_along_axis(found, best, 1)
         report(0)
     return Neighbors(scores, ids)
+
+
+def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
+    """Merge neighbors of the same sentences that were searched in each shard separately. `sizes`
+    are the shards' numbers of sentences. Equal cosines are sorted by `ids`, counted through all
+    shards.
+    """
+    best: Neighbors | None = None
+    start = 0
+    for part, size in zip(parts, sizes, strict=True):
+        found = Neighbors(part.scores, np.where(part.ids < 0, -1, part.ids + start))
+        start += size
+        if best is not None:
+            found = Neighbors(
+                np.concatenate([best.scores, found.scores], axis=1),
+                np.concatenate([best.ids, found.ids], axis=1),
+            )
+        order = np.argsort(-found.scores, axis=1, kind="stable")[:, :k]
+        best = Neighbors(*(np.take_along_axis(each, order, 1) for each in found))
+    assert best is not None, "a side has no shard"
+    return best
+
+
+def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
+    """Concatenate the neighbors of groups of sentences, padded to (rows, k)."""
+    scores = np.full((rows, k), -np.inf, np.float32)
+    ids = np.full((rows, k), -1, np.int64)
+    start = 0
+    for part in parts:
+        stop = start + len(part.scores)
+        scores[start:stop, : part.scores.shape[1]] = part.scores
+        ids[start:stop, : part.scores.shape[1]] = part.ids
+        start = stop
+    return Neighbors(scores, ids)
+
+
+def write_neighbors(path: Path, forward: Neighbors, backward: Neighbors) -> None:
+    save_arrays(path, **dict(zip(ARRAYS, (*forward, *backward), strict=True)))
+
+
+def read_neighbors(path: Path) -> tuple[Neighbors, Neighbors]:
+    found = read_arrays(path)
+    if not found:
+        raise DataError(f"{path} is missing or damaged")
+    arrays = [found[name] for name in ARRAYS]
+    return Neighbors(*arrays[:2]), Neighbors(*arrays[2:])

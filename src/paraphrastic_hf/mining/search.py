@@ -22,9 +22,7 @@ def nearest_texts(
     queries: np.ndarray, blocks: Iterable[tuple[Sequence[str], np.ndarray]], count: int
 ) -> list[list[Match]]:
     """Find the `count` texts nearest to each query by cosine. Ties keep the order of the texts.
-
-    Queries and vectors, (n, dim), may have any scale. Blocks are read one at a time, so the texts
-    need not fit in memory.
+    Queries and vectors, (n, dim), may have any scale. Blocks are read one at a time.
     """
     wanted = unit_length(queries)
     best: list[list[tuple[float, int, str]]] = [[] for _ in wanted]
@@ -45,9 +43,7 @@ def nearest_texts(
 
 
 def highest_cosines(queries: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the cosine of each query with the nearest of the other vectors, (queries,). All are
-    unit vectors, (n, dim), and `others` may be memory-mapped.
-    """
+    """Return the cosine of each unit vector with the nearest of others, (queries,)."""
     best = np.full(len(queries), -1, queries.dtype)
     for top in range(0, len(queries), TILE):
         own = queries[top : top + TILE]

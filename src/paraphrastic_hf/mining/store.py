@@ -1,7 +1,4 @@
-"""Storage of the two texts of a mining run in its work folder: lines, line hashes and vectors.
-
-Files may be larger than memory. Later runs reuse them if text, model and tokenizer are unchanged.
-"""
+"""Storage of the two texts of a mining run: lines, line hashes and vectors, larger than memory."""
 
 from __future__ import annotations
 
@@ -104,10 +101,9 @@ class TextStore:
         lines_at_a_time: int = LINES_AT_A_TIME,
         progress: bool = False,
     ) -> np.ndarray:
-        """Return the vectors of all lines, (lines, dim) float32, memory-mapped.
-
-        Vectors of an earlier call are reused if lines, `key` (the encoder's `identity`) and package
-        version are equal. An interrupted call resumes after its last finished block.
+        """Return the vectors of all lines, (lines, dim) float32, memory-mapped. Finished blocks of
+        an earlier call are reused if lines, `key` (the encoder's `identity`) and package version
+        are equal.
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
@@ -138,9 +134,8 @@ class TextStore:
                     output.seek(0)
                     if not done:
                         output.write(header)
-                        output.truncate(
-                            HEADER_BYTES + row * len(self)
-                        )  # readable before it is complete
+                        # readable before it is complete
+                        output.truncate(HEADER_BYTES + row * len(self))
                     elif output.read(HEADER_BYTES) != header:
                         raise ModelError(
                             f"`encode` changed the number of dimensions to {vectors.shape[1]}"

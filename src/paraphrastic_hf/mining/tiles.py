@@ -90,9 +90,7 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: RunningTopK, start: int, count: int, first_column: int) -> None:
-        """Add to `best` every score that may be among the highest of its row. `start` and
-        `first_column` are the tile's place in the matrix.
-        """
+        """Add to `best` every score that may be among the highest of its row."""
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
         rows = np.nonzero(highest > lowest)[0]

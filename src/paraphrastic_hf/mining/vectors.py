@@ -10,10 +10,7 @@ SCATTERED_ROWS = 512  # reading one vector of a mapped file loads about 16 pages
 
 class UnitRows:
     """The nonzero rows of a matrix, (n, dim), which may be memory-mapped, scaled to length 1 when
-    they are read.
-
-    Zero rows, from texts without a known token, have no neighbors and are left out. `rows` are the
-    indices in use, increasing, (count,).
+    they are read. `rows` are the indices in use, increasing, (count,).
     """
 
     def __init__(

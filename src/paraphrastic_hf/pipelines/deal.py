@@ -33,10 +33,7 @@ def deal(
     data_root: str | Path | None = None,
     progress: bool = False,
 ) -> list[int]:
-    """Write the rows of each task to a file, such as `00000.tsv`. Return the row counts.
-
-    `by` is the side whose hash determines the task of a row (`CorpusRecipe.dealt_by`).
-    """
+    """Write the rows of each task to a file, such as `00000.tsv`. Return the row counts."""
     if not data.sources:
         raise DataError("data.sources is empty. List at least one file of bitext")
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,10 +94,7 @@ def _pairs(
 def dealt_rows(
     path: Path, expected: int, sources: Sequence[BitextArguments], *, is_bitext: bool
 ) -> Iterator[Row]:
-    """Yield the `expected` rows of one task from a file that `deal` wrote.
-
-    In bitext, the other side is text to translate. Otherwise it is a translation.
-    """
+    """Yield the `expected` rows of one task from a file that `deal` wrote."""
     fix = f"Remove {path.parent} and repeat the command, which reads the sources again"
     other_name = SOURCE if is_bitext else TRANSLATION
     of_source: list[dict[str, Any]] = [

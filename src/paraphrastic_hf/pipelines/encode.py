@@ -80,10 +80,7 @@ def encode_files(
     normalize_embeddings: bool = False,
     progress: bool = False,
 ) -> int:
-    """Encode files, skipping those that are complete, in one task per file.
-
-    Return the number of files that are not yet encoded, because jobs of a cluster are running.
-    """
+    """Encode files, one task each, and return how many wait for jobs of a cluster."""
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
     if not names:
         raise DataError("Give at least one file to encode")

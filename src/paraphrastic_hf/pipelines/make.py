@@ -58,20 +58,14 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Made:
-    """Result of making a corpus.
-
-    Attributes:
-        seconds: Duration of the call that completed the corpus.
-        origins: Name, license and number of rows of each source.
-        unfinished: Number of incomplete tasks, whose jobs are still running.
-    """
+    """Result of making a corpus."""
 
     rows: int
     read: int
-    seconds: float
+    seconds: float  # of the call that completed the corpus
     steps: list[StepCount]
-    origins: list[tuple[str, str, int]]
-    unfinished: int = 0
+    origins: list[tuple[str, str, int]]  # name, license and number of rows of each source
+    unfinished: int = 0  # incomplete tasks, whose jobs are still running
 
 
 def make_corpus(
@@ -82,10 +76,8 @@ def make_corpus(
     overwrite: bool = False,
     progress: bool = False,
 ) -> Made:
-    """Make a corpus of paraphrases, or continue one (thesis, 4.3).
-
-    The recipe's paths are relative to `data_root`: by default the folder in the environment
-    variable PARAPHRASTIC_DATA, or else the working folder.
+    """Make a corpus of paraphrases, or continue one (thesis, 4.3). The recipe's paths are relative
+    to `data_root`: by default PARAPHRASTIC_DATA, or else the working folder.
     """
     require("corpora", "datatrove", what="making a corpus")
     folder, begun = Path(output), time.monotonic()

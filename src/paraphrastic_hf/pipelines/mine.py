@@ -20,8 +20,14 @@ from paraphrastic_hf.io.files import read_json, write_bytes
 from paraphrastic_hf.io.lines import read_blocks
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, dropped, link
-from paraphrastic_hf.mining.neighbors import Neighbors, nearest
-from paraphrastic_hf.mining.shards import join, read_neighbors, stack, write_neighbors
+from paraphrastic_hf.mining.neighbors import (
+    Neighbors,
+    join,
+    nearest,
+    read_neighbors,
+    stack,
+    write_neighbors,
+)
 from paraphrastic_hf.mining.store import NO_TEXT, TextStore, file_stamp
 from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.pipelines.encode import FILES, check_settings, vectors_path
@@ -35,14 +41,11 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class Shard:
-    """One text file of a side, with its vectors and a folder with its lines.
-
-    `rows.npy` in the folder has the indices of the lines to search.
-    """
+    """One text file of a side, with its vectors and a folder with its lines."""
 
     file: str
     vectors: Path
-    store: Path
+    store: Path  # its file `rows.npy` has the indices of the lines to search
     lines: int
 
     @property
@@ -141,41 +144,19 @@ def mine_shards(
     precision: str = "float32",
     memory: float = 1024,
     different: bool = False,
-    score: str = "ratio",
-    candidates: str = "union",
-    one_to_one: bool = True,
-    threshold: float | None = None,
     progress: bool = False,
+    **linking: Any,
 ) -> Iterator[MinedShards | int]:
-    """Find sentence pairs with the same meaning between two sides of many files each.
+    """Find sentence pairs with the same meaning between two sides of many files each, encoded by
+    `paraphrastic corpus encode` with one model.
 
     Yield the pairs, or the number of incomplete searches if jobs of a cluster are running or have
-    failed. The pairs are those that `mining.files.mine_lines` finds in the concatenated files. They
-    may differ only if more than k + 4 neighbors of a line have cosines that differ by rounding
-    alone. Lines that are equal except for surrounding white space count as one sentence, at the
-    first position. Lines without text or known tokens are in no pair.
-
-    Args:
-        source: Folder of vectors that `paraphrastic corpus encode` wrote.
-        target: Folder of the other side, encoded with the same model. If it is `source`, the best
-            partner of a line is the line itself unless `different` is set.
-        output: Folder for lines, searches and pairs. Complete searches in it are reused.
-        make: How to run the tasks: one per pair of files (`make.tasks` is ignored).
-        k: Number of neighbors over which the margin is averaged.
-        precision: Number format of the search, `float32` or `bfloat16`.
-        memory: Megabytes that a task may use. The last step needs about 200 bytes per line of both
-            sides.
-        different: Never pair a line with an equal line. For paraphrases within one text.
-        score: Score of a pair, as in `mining.bitext.mine`. This and the following options may
-            differ between calls.
+    failed. The pairs are those that `mining.files.mine_lines` finds in the concatenated files,
+    unless more than k + 4 neighbors of a line have cosines that differ by rounding alone. `memory`
+    is in megabytes per task. The other options are those of `mine_lines`. `linking` may differ
+    between calls.
     """
-    options: dict[str, Any] = {
-        "score": score,
-        "candidates": candidates,
-        "one_to_one": one_to_one,
-        "threshold": threshold,
-    }
-    check_options(k=k, precision=precision, **options)
+    check_options(k=k, precision=precision, **linking)
     folder = Path(output)
     records = [_encoded(Path(path)) for path in (source, target)]
     models = [record.get("model files") or record["model"] for record in records]
@@ -219,7 +200,7 @@ def mine_shards(
         if unfinished:
             yield len(unfinished)
         else:
-            pairs = _link((own, other), search, k, different=different, **options)
+            pairs = _link((own, other), search, k, different=different, **linking)
             yield MinedShards(pairs, (own, other))
 
 
@@ -278,7 +259,7 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
     return shards
 
 
-def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any) -> Pairs:
+def _link(sides: Sides, search: Path, k: int, *, different: bool, **linking: Any) -> Pairs:
     rows = [[shard.rows for shard in side] for side in sides]
     sizes = [[len(each) for each in side] for side in rows]
     if not (sum(sizes[0]) and sum(sizes[1])):
@@ -292,7 +273,7 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
             dropped(near, (theirs[near.ids] == mine[:, None]) & (near.ids >= 0), k)
             for near, mine, theirs in ((forward, own, other), (backward, other, own))
         )
-    pairs = link(forward, backward, **options)
+    pairs = link(forward, backward, **linking)
     lines = [_line_numbers(side, chosen) for side, chosen in zip(sides, rows, strict=True)]
     return Pairs(pairs.score, lines[0][pairs.source], lines[1][pairs.target])
 

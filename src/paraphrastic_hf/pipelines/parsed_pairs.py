@@ -1,7 +1,4 @@
-"""Sentence pairs with parses, to train syntactically controlled paraphrase models (thesis, 6.2.2).
-
-SCPN learns to write sentence2 from sentence1 and tree2, and sentence1 from sentence2 and tree1.
-"""
+"""Sentence pairs with parses, to train SCPN and its parse generator (thesis, 6.2.2)."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

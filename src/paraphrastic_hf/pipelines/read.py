@@ -17,10 +17,8 @@ TEXT_TYPES = ("string", "large_string")  # of Arrow
 def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[Row]]:
     """Yield blocks of rows with `reference`, `translation` and `columns`, in order.
 
-    `path` is a folder that `paraphrastic corpus make` or `Dataset.save_to_disk` wrote, a folder of
-    parquet files, or a parquet, TSV, CSV or JSON file (also .gz, .xz). The texts are the columns
-    `reference` and `translation`, or else two columns found by `find_layout`. Values from a TSV
-    file are strings.
+    The texts are the columns `reference` and `translation`, or else two columns found by
+    `find_layout`. Values from a TSV file are strings.
     """
     path = Path(path)
     files = _parquet_files(path)
@@ -41,7 +39,6 @@ def sample_rows(
 
 
 def number_of(row: Row, column: str) -> float | None:
-    """Return the number in a column of a row, or None if the cell is empty."""
     value = row[column]
     try:
         return None if value is None or value == "" else float(value)

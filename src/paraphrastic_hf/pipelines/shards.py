@@ -37,10 +37,7 @@ WriteRows = Callable[[Sequence[Row], Sequence[Rejected], Sequence[str]], None]
 
 @contextmanager
 def shard_writer(output: Path, task: int) -> Iterator[WriteRows]:
-    """Yield a function that writes kept rows, rejected rows and the columns of the kept rows.
-
-    Both files of the task appear when all rows are written.
-    """
+    """Yield a function that writes kept rows, rejected rows, and the names of scores."""
     places = [output / kind / f"train-{task:05d}.parquet" for kind in ("data", "rejects")]
     for place in places:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,8 @@
 """Stages of a task in datatrove: reading, translation, one stage per step, writing.
 
-Stages pass on blocks of rows, because models are fast only on many rows. Rows that fail become the
-block's rejects, with the step, score and reason.
-
-A step that compares rows of all tasks divides the stages into phases. The first phase ends with
-`Hold`, which stores blocks and vectors. The next begins with `Compare`, which reads them when every
-task has ended the first phase.
+Stages pass on blocks of rows, because models are fast only on many rows. A step that compares rows
+of all tasks divides the stages into phases. The first phase ends with `Hold`, which stores blocks
+and vectors. The next begins with `Compare`, which reads them when every task has ended the first.
 """
 
 import math
@@ -56,13 +53,10 @@ Blocks = Iterator[Block]
 
 
 class Stage(PipelineStep):
-    """Base of stages. It counts kept rows, rejected rows and seconds.
-
-    Workers set `listener` to send the number of rows of each finished block.
-    """
+    """Base of stages. It counts kept rows, rejected rows and seconds."""
 
     type = "corpus"
-    listener: ClassVar[Callable[[int], object] | None] = None
+    listener: ClassVar[Callable[[int], object] | None] = None  # gets the rows of finished blocks
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -174,40 +168,18 @@ class Judge(Stage):
             yield block
 
     def _judge(self, block: Block, scores: Sequence[float | None]) -> None:
-        step, rows = self._step, block.rows
-        if len(scores) != len(rows):
-            raise ValueError(f"Step {self.name} returned {len(scores)} scores for {len(rows)} rows")
-        name = step.name
-        for row, score in zip(rows, scores, strict=True):
+        name, kept = self._step.name, []
+        for row, score in zip(block.rows, scores, strict=True):
             row[name] = score
+            rejection = self._step.judge(score)
+            if rejection is None:
+                kept.append(row)
+            else:
+                block.rejects.append((row, self.name, rejection))
         if name not in block.scores:
             block.scores.append(name)
-        out: set[int] = set()
-        for at in _outside(step.bounds, scores):
-            rejection = step.judge(scores[at])
-            if rejection is not None:
-                block.rejects.append((rows[at], self.name, rejection))
-                out.add(at)
-        if out:
-            block.rows = [row for at, row in enumerate(rows) if at not in out]
-        self.count(len(block.rows), len(out))
-
-
-def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
-    """Return the indices of scores that are missing or out of bounds."""
-    if bounds == Bounds() or not len(scores):
-        return []
-    values = np.array(scores, np.float64)  # None becomes NaN
-    is_in = np.isfinite(values)
-    for bound, passes in (
-        (bounds.at_least, np.greater_equal),
-        (bounds.at_most, np.less_equal),
-        (bounds.above, np.greater),
-        (bounds.below, np.less),
-    ):
-        if bound is not None:
-            is_in &= passes(values, bound)
-    return np.flatnonzero(~is_in).tolist()  # type: ignore[no-any-return]
+        self.count(len(kept), len(block.rows) - len(kept))
+        block.rows = kept
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,13 @@ def run(arguments: argparse.Namespace) -> None:
 @holds_output("drawing a sample")
 def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.io.markdown import Markdown, markdown_table
-    from paraphrastic_hf.pipelines.statistics.annotation import refuse_sample, write_sample
-    from paraphrastic_hf.pipelines.statistics.bins import EDGES, fill_bins, sampled
+    from paraphrastic_hf.pipelines.statistics.annotation import (
+        EDGES,
+        fill_bins,
+        refuse_sample,
+        sampled,
+        write_sample,
+    )
     from paraphrastic_hf.pipelines.steps.judges import CrossEntropy
     from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
 

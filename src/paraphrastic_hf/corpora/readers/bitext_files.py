@@ -101,11 +101,8 @@ def _code(language: str) -> str:
 
 
 def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
-    """Find and read the bitext of two languages in a folder.
-
-    For the languages `en` and `fr` the files are `*.en` with `*.fr`, or else a `.tmx` or `.tsv`
-    file. The name of a TSV file may give the order of its columns (`a.en-fr.tsv`). Case does not
-    matter, and names may end in .gz, .xz or .bz2.
+    """Find and read the bitext of two languages in a folder: `*.en` with `*.fr`, or else a `.tmx`
+    or `.tsv` file (also .gz, .xz, .bz2). A name may give the order of columns (`a.en-fr.tsv`).
     """
     root = folder.roots[0]
     if root.is_file():

@@ -67,12 +67,7 @@ def dictionary_pairs(index: Path, scripts: Sequence[str]) -> Iterator[tuple[str,
 
 
 def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield headword and translation for every translation of an entry.
-
-    Example:
-        >>> list(translations("bowl /boul/ <n>\\n1. fuente, pelvis\\n2. (deep) cuenco"))
-        [('bowl', 'fuente'), ('bowl', 'pelvis'), ('bowl', 'cuenco')]
-    """
+    """Yield headword and translation for every translation of an entry."""
     first, *senses = entry.split("\n")
     head = _plain(_PRONOUNCED.sub(" ", first))
     if not head or len(head.split()) > MAX_WORDS or len(_parts(head)) > 1 or _SOUNDS.search(head):

@@ -63,27 +63,17 @@ class Probing(Corpus):
 
 @dataclass
 class MadeConfig(datasets.BuilderConfig):
-    """Options of a task made from text.
+    """Options of a task made from text."""
 
-    `column` is the index of the text column in a TSV file. `train_rows` and `test_rows` are the
-    sizes of the splits. Validation is as large as test. `label_cap` is the maximum number of
-    examples with one label over all splits (0 for no maximum, -1 for the task's default). `seed` is
-    the seed of the sample.
-    """
-
-    column: int = 0
+    column: int = 0  # index of the text column in a TSV file
     train_rows: int = 100_000
-    test_rows: int = 10_000
-    label_cap: int = -1
+    test_rows: int = 10_000  # also of the validation split
+    label_cap: int = -1  # most examples of a label over all splits (0: no limit, -1: the task's)
     seed: int = 1
 
 
 class MadeFromText(Corpus):
-    """Probing task made from the sentences in a file or in the text files of a folder.
-
-    Equal text, options and seed give equal splits. If the text is too small, all splits shrink in
-    proportion, with a warning.
-    """
+    """Probing task made from text files. All splits shrink if the text is too small."""
 
     BUILDER_CONFIG_CLASS = MadeConfig
     label_caps: ClassVar[dict[str, int]] = {}  # default `label_cap` by configuration
@@ -143,11 +133,7 @@ class MadeFromText(Corpus):
 
 
 class Punctuation(MadeFromText):
-    """Punctuation number and punctuation first (thesis, 5.7.2).
-
-    The label of `number` is the number of marks, 1 to 10, or 11 for more. Each of its labels has at
-    most 20,000 examples over all splits. The label of `first` is the first mark.
-    """
+    """Punctuation number (1 to 10 marks, or 11 for more) and punctuation first (thesis, 5.7.2)."""
 
     label_caps: ClassVar = {"number": 20_000}
 
@@ -183,12 +169,7 @@ class ArticleGender(MadeFromText):
 
 
 def switch_articles(text: str, language: str) -> str:
-    """Change the gender of every article.
-
-    Example:
-        >>> switch_articles("La fille mange une pomme.", "fr")
-        'Le fille mange un pomme.'
-    """
+    """Change the gender of every article."""
     table = {
         case(article): case(other)
         for article, other in ARTICLES[language].items()
@@ -246,10 +227,8 @@ class MachineTextConfig(MadeConfig):
 
 
 class MachineText(MadeFromText):
-    """Sentences labeled as reference or machine translation.
-
-    Both sides of randomly sampled pairs are used, so the two classes have equal size. No pair is in
-    two splits. The paper has 40,000 pairs for training, 5,000 for validation and 5,000 for testing.
+    """Sentences labeled as reference or machine translation: both sides of sampled pairs, in one
+    split. The paper has 40,000 pairs for training, 5,000 for validation and 5,000 for testing.
     """
 
     BUILDER_CONFIG_CLASS = MachineTextConfig

@@ -37,10 +37,8 @@ OPTIONAL = {("2013", "SMT")}  # licensed text of the LDC
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """One similarity dataset, such as `MSRpar` or `dev`.
-
-    `group` is averaged together: a year, `STS-B` or `STS17`. Human scores are 0 (different topics)
-    to 5 (equivalent).
+    """One similarity dataset, such as `MSRpar` or `dev`, with scores from 0 (different topics) to 5
+    (equivalent). Datasets of one `group` are averaged: a year, `STS-B` or `STS17`.
     """
 
     name: str

@@ -39,10 +39,7 @@ class Treebank(Corpus):
 
 
 class Gum(Treebank):
-    """GUM's constituency trees. The split `gentle` has genres that the training split lacks.
-
-    In the configuration `open`, the training split has only texts under CC BY and CC BY-SA.
-    """
+    """GUM's trees. Training split of `open`: CC BY and CC BY-SA. `gentle`: further genres."""
 
     def split_of(self, document: str) -> str:
         if document.startswith("GENTLE_"):
@@ -125,11 +122,7 @@ QUOTES = {"``": '"', "''": '"'}
 def parsed_sentences(
     rows: Iterable[Mapping[str, Any]], name: str, max_words: int | None = None
 ) -> list[Tree]:
-    """Read and normalize the column `tree` of rows.
-
-    Sentences with withheld words (underscores in GUM's Reddit texts) are skipped, and treebank
-    quotes become plain quotes (`"`).
-    """
+    """Read trees, without GUM's withheld words (underscores), and with plain quotes (`"`)."""
     trees = []
     for number, row in enumerate(rows):
         if "tree" not in row:

@@ -43,14 +43,9 @@ def read_vectors(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the words and vectors, (dimension,) float32, of a file in its order.
 
-    Args:
-        path: Text file, .gz, .xz, or .zip with one file. `archive.zip/name` selects one of several
-            files in an archive.
-        wanted: Words to return. The values of other words are not parsed.
-        dimension: Values per vector, by default as in the first line.
-        bad_rows: `refuse` stops at the first bad row or repeated word. `skip` drops both. `last`
-            drops bad rows and yields repeated words again. A row is bad if it has a wrong number of
-            values, a value that is invalid or not finite, or a word that is not UTF-8.
+    `archive.zip/name` selects one of several files in an archive. The values of words that are not
+    `wanted` are not parsed. `bad_rows` `refuse` stops at the first bad row or repeated word, `skip`
+    drops both, and `last` drops bad rows and yields repeated words again.
     """
     path = Path(path)
     seen: set[str] = set()
@@ -194,10 +189,8 @@ def _open(path: Path) -> BinaryIO:
 
 
 def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int | None]:
-    """Return distinct words or phrases in file order, each with its count, from `most` lines.
-
-    A line is a word, or a word, a space or tab, and a count. The first line determines the format.
-    Counts are None in a file without counts.
+    """Return distinct words or phrases in file order, each with its count, from `most` lines. A
+    count follows a space or tab, and is None in a file whose first line has none.
     """
     words: dict[str, int | None] = {}
     has_counts = False

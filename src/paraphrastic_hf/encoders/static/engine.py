@@ -6,7 +6,7 @@ looks up words and averages table rows. The C code segments new ASCII words as s
 The tokenizer segments all other new words in one call, the only step that holds the interpreter's
 lock. New words enter the dictionary while no thread reads it.
 
-`means.py` gives the same embeddings up to rounding. In texts above about 6,000 tokens,
+`table.mean_rows` gives the same embeddings up to rounding. In texts above about 6,000 tokens,
 sentencepiece's rounding errors can lead to another segmentation.
 """
 
@@ -90,11 +90,8 @@ class StaticEncoder:
         progress: bool = False,
         tokens: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the mean of the table rows of each text's tokens, (texts, dim) float32.
-
-        `table` is `Table.arrays`: one row per token, (vocab, dim), contiguous, float32 or packed,
-        or a pair of this and the arrays of a `Window`. `tokens` is an output array for the token
-        count of each text, (texts,) int32.
+        """Return the mean of the table rows of each text's tokens, (texts, dim) float32. `table` is
+        `Table.arrays`, and `tokens` an output array for token counts, (texts,) int32.
         """
         texts = list(texts)  # another thread may change the caller's list
         numbers = table[0] if isinstance(table, tuple) else table
@@ -126,9 +123,8 @@ class StaticEncoder:
     ) -> None:
         """Write the vectors that `encode` returns to `output`, for texts in Arrow's layout.
 
-        `offsets` are the start of each text in `utf8`, and the end of the last, (texts + 1,) int64.
-        Invalid UTF-8 is read as U+FFFD. `output` is (texts, dim), contiguous: float32, float16, or
-        int8 as in `packing.packed` without scales.
+        `offsets` are the start of each text in `utf8`, and the last end, (texts + 1,) int64.
+        `output` is (texts, dim), contiguous: float32, float16, or int8 as in `vectors.rounded`.
         """
         rest = table, output, normalize_embeddings
 

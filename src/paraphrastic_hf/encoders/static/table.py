@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.encoders.output import check_dimension
 from paraphrastic_hf.encoders.static.window import Window
 from paraphrastic_hf.encoders.storage.packing import (
     has_scales,
@@ -20,9 +19,12 @@ from paraphrastic_hf.encoders.storage.packing import (
     unpacked,
     width,
 )
+from paraphrastic_hf.encoders.vectors import check_dimension
 from paraphrastic_hf.errors import ModelError, counted
+from paraphrastic_hf.text.ragged import Ragged
 
 BLOCK = 4096  # rows unpacked at a time
+TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +102,7 @@ class Table:
 
 
 def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest Euclidean distance between a packed and an exact row, relative to the
-    exact row's length (absolute for rows of zeros).
-    """
+    """Return the largest error of a packed row, relative to the exact row's length."""
     lengths = row_lengths(exact)
     off = row_lengths(unpacked(numbers).astype(np.float64) - exact)
     return float((off / np.where(lengths > 0, lengths, 1)).max(initial=0))
@@ -124,3 +124,18 @@ def check_finite(numbers: np.ndarray, name: str) -> None:
             f"Row {bad[0]} of {name} contains values that are not finite in float32 "
             f"({counted(len(bad), 'row')} in total). Training diverged or the file is damaged"
         )
+
+
+def mean_rows(table: Table, texts: Ragged, *, progress: bool = False) -> np.ndarray:
+    """Return what the C extension computes, (texts, dim) float32, slowly in numpy."""
+    from tqdm.auto import tqdm
+
+    output = np.zeros((len(texts), table.dimension), np.float32)
+    for number in tqdm(range(len(texts)), unit=" texts", unit_scale=True, disable=not progress):
+        ids = texts[number]
+        for start in range(0, len(ids), TOKENS_AT_A_TIME):
+            rows = table.rows(ids[start : start + TOKENS_AT_A_TIME])
+            output[number] += rows.sum(0, dtype=np.float64) / len(ids)
+        if table.window is not None:
+            output[number] = table.window.embedding(output[number], ids)
+    return output

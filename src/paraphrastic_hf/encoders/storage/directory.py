@@ -12,6 +12,7 @@ The files of a model directory are:
 * The files in `Layout.files`, which depend on the kind of model.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from transformers import (
 from paraphrastic_hf.encoders.static.table import Table, check_finite
 from paraphrastic_hf.encoders.static.window import MEAN_SCALE, MOST_STEPS, Window
 from paraphrastic_hf.encoders.storage.bounded import loading, no_progress_bar
-from paraphrastic_hf.encoders.storage.locate import refuse_other_kind
+from paraphrastic_hf.encoders.storage.locate import refuse_other_kind, shown_name
 from paraphrastic_hf.encoders.storage.packing import packed
 from paraphrastic_hf.errors import ModelError, disk_error
 from paraphrastic_hf.io.files import (
@@ -53,6 +54,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 
 SAVED_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
+SHOWN = 3  # maximum number of names in a message
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 
@@ -91,11 +93,8 @@ def save_model(
     """Write a model directory, replacing the model that it contains. `model` must be on the CPU.
 
     Files are first written to a subfolder, so a failure leaves the old model intact. The weights
-    are moved last, so a directory with weights is complete. Unrelated files stay.
-
-    `precision` is one of `SAVED_PRECISIONS`, int8 and int4 only for averaging models. `packed_rows`
-    is a table that is already int8 or int4. If `modules` is False, existing files of
-    sentence-transformers stay.
+    are moved last, so a directory with weights is complete. Unrelated files stay, and those of
+    sentence-transformers if `modules` is False. `packed_rows` is a table already int8 or int4.
     """
     if precision not in SAVED_PRECISIONS:
         known = ", ".join(SAVED_PRECISIONS)
@@ -192,25 +191,44 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
     """Load a model directory with the Auto class of `layout`, as float32 in evaluation mode."""
     if not directory.exists():
         raise ModelError(f"{directory} does not exist. Pass a folder of `paraphrastic train`")
-    with loading(directory):
-        config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
+
+    def check(config: Any) -> None:
         refuse_other_kind(str(config.model_type), directory, layout.loader)
-        model, report = layout.auto_class.from_pretrained(
-            directory,
-            config=config,
-            dtype=torch.float32,
-            output_loading_info=True,
-            trust_remote_code=False,
-        )
-    if report["missing_keys"]:  # transformers excludes tied weights
-        raise ModelError(
-            f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}. Train again"
-        )
-    tables = {id(table.weight) for table in model.tables()}
-    for name, weight in model.named_parameters():
-        what = "table" if id(weight) in tables else name
-        check_finite(weight.detach().numpy(), f"the {what} of {directory}")
+
+    model = load_whole(directory, layout.auto_class, check)
+    check_weights(directory, model)
     return model.eval()  # type: ignore[no-any-return]
+
+
+def load_whole(
+    directory: Path,
+    auto_class: Any,
+    check: Callable[[Any], None],
+    *,
+    trust_remote_code: bool = False,
+) -> Any:
+    """Load a model as float32, if `check` accepts its config and no weight is missing."""
+    trust: Any = {"trust_remote_code": trust_remote_code}
+    with loading(directory):
+        config = AutoConfig.from_pretrained(directory, **trust)
+        check(config)
+        model, report = auto_class.from_pretrained(
+            directory, config=config, dtype=torch.float32, output_loading_info=True, **trust
+        )
+    missing = sorted(report["missing_keys"])  # without tied weights
+    if missing:
+        more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
+        raise ModelError(
+            f"The weights of {shown_name(directory)} lack {', '.join(missing[:SHOWN])}{more}. "
+            "Download or train the model again"
+        )
+    return model
+
+
+def check_weights(name: object, model: PreTrainedModel) -> None:
+    """Raise an error if a weight is NaN or infinite."""
+    for key, weight in model.named_parameters():
+        check_finite(weight.detach().numpy(), f"{key} of {name}")
 
 
 def model_of_table(table: Table) -> AveragingModel:

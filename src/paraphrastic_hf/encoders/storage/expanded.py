@@ -1,12 +1,10 @@
 """Copies of packaged models for loaders that cannot read packed tables, in the cache folder.
 
-Copies are float16. Those of int4 tables are lossless: packed numbers have at most 8 binary digits,
-float16 has 11.
+Copies are float16, which is lossless for int4 tables: their numbers have at most 8 binary digits.
 
-A packed parser or paraphraser has every matrix as int8 or int4 (`NAME.packed`). The token table of
-the parser has only the rows that training changed (`NAME.rows` has their numbers). All other rows
-and the tokenizer are those of the packaged model beside it that training started from (`base` in
-config.json).
+A packed parser or paraphraser has every matrix as int8 or int4 (`NAME.packed`). The parser's table
+has only the rows that training changed (`NAME.rows`). All other rows and the tokenizer are those of
+the packaged model that training started from (`base` in config.json).
 """
 
 import shutil
@@ -46,9 +44,7 @@ def copies() -> Path:
 
 
 def expanded(folder: Path) -> Path:
-    """Return `folder`, or a copy in the cache if it contains a packed model of `EXPANDED`. Copies
-    whose files were changed are replaced.
-    """
+    """Return `folder`, or an intact copy in the cache if it has a packed model of `EXPANDED`."""
     config = read_json(folder / "config.json")
     if not config.get("packed") or config.get("model_type") not in EXPANDED:
         return folder

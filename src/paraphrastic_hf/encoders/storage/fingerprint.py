@@ -53,9 +53,7 @@ STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_len
 
 
 def identity(model: Any) -> dict[str, str]:
-    """Return 12-digit hashes of the weights, tokenizer and configuration of a torch module, an
-    object with `encode`, or one with `model` and `tokenizer`.
-    """
+    """Return 12-digit hashes of a torch module, or an object with `encode` or `model`."""
     tokenizer = getattr(model, "tokenizer", None)
     if not isinstance(model, SentenceEncoder) and not has_weights(model):
         inner = getattr(model, "model", None)
@@ -124,11 +122,9 @@ def weights_hash(model: Any) -> str:
 
 
 def config_hash(model: Any) -> str:
-    """Return a hash of the settings that affect a model's output, or an empty string if there are
-    none.
-
-    It covers the config without `BOOKKEEPING` and training keys, generation settings, and the
-    modules and settings of a `SentenceTransformer`. Averaging models have none.
+    """Return a hash of the settings that affect a model's output: the config without `BOOKKEEPING`
+    and training keys, generation settings, and the modules and settings of a `SentenceTransformer`.
+    It is empty for averaging models, which have none.
     """
     found: list[Any] = []
     for name in STOCK_SETTINGS:
@@ -150,9 +146,7 @@ def config_hash(model: Any) -> str:
 
 
 def behavior(settings: Any, *, in_training: bool = False) -> Any:
-    """Return the config keys that affect the output. `in_training` keeps dropout and
-    initialization.
-    """
+    """Return the config keys that affect the output, or with `in_training` also training."""
     if isinstance(settings, Mapping):
         return {
             key: behavior(value, in_training=in_training)

@@ -121,11 +121,8 @@ def _refuse_unfinished(folder: Path) -> None:
 
 
 def check_model_name(name: str | os.PathLike[str]) -> None:
-    """Raise an error for a path that does not exist or a misspelled name of a packaged model.
-
-    Nothing is loaded or downloaded. A name is a path if it starts with `/`, `.`, `~`, `runs/` or an
-    existing folder, ends in a slash or a file extension, or contains a backslash or several
-    slashes. Any other name may be a Hub repository.
+    """Raise an error for a path that does not exist or a misspelled name of a packaged model. A
+    name that does not look like a path may be a Hub repository. Nothing is loaded or downloaded.
     """
     text = str(name)
     if os.path.isdir(name):
@@ -221,11 +218,7 @@ def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> N
 
 
 def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Path:
-    """Return the directory of a model, downloading the model from the Hub if needed.
-
-    `name` is a path, packaged model or repository, tried in this order. Options are `revision`
-    (branch, tag or commit), `token`, `cache_dir` and `local_files_only`.
-    """
+    """Return the directory of a path, packaged model or Hub repository, tried in this order."""
     check_hub_options(hub, local_directory)
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
     if os.path.isdir(name) and (holds_model(name) or not is_packaged):

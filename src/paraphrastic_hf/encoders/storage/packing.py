@@ -23,15 +23,11 @@ LARGEST_BFLOAT16 = np.array(0x7F7F0000, np.uint32).view(np.float32)
 
 
 def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
-    """Round a token table, (vocab, dim) float32, to a precision and pack it.
+    """Round a token table, (vocab, dim) float32, to a precision and pack it: (vocab, dim) uint16
+    for bfloat16, (vocab, dim + 4) int8, or (vocab, dim / 2 + 4) uint8 for int4.
 
-    bfloat16 has 8 binary digits. int8 rounds to multiples of 1/127 of the row's largest absolute
-    value, int4 to -7 to 7 times the scale that minimizes the row's squared error, rounded to five
-    binary digits.
-
-    Returns:
-        (vocab, dim) float32, (vocab, dim) uint16 for bfloat16, (vocab, dim + 4) int8, or (vocab,
-        dim / 2 + 4) uint8 for int4.
+    int8 rounds to multiples of 1/127 of the row's largest absolute value, int4 to -7 to 7 times the
+    scale, of five binary digits, that minimizes the row's squared error.
     """
     if precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """Weights of an encoder: a token table, until the torch model is requested and replaces it. The
-    model is loaded from `directory`, or built from the table.
-    """
+    """Weights of an encoder: a token table, until the torch model is requested."""
 
     def __init__(self, held: SentenceEncoderModel | Table, directory: Path | None = None) -> None:
         self._held, self._directory = held, directory
@@ -34,9 +32,7 @@ class Weights:
 
     @classmethod
     def read(cls, directory: Path, *, as_table: bool) -> Weights:
-        """Read the weights of a model directory of this package or of a saved `StaticEmbedding`:
-        only the table, without torch, if possible and `as_table`.
-        """
+        """Read a model directory: only the table, without torch, if possible and `as_table`."""
         if is_static_embedding(directory):
             return cls(Table.of(read_static_embedding(directory), directory))
         table = read_table(directory) if as_table else None

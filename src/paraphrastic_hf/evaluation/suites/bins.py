@@ -55,7 +55,7 @@ def _pooled(data_dir: Path) -> ScoredPairs:
 
 
 def _lengths(data_dir: Path) -> list[ScoredPairs]:
-    from paraphrastic_hf.corpora.readers.hard_sts import moses_tokens  # imports datasets
+    from paraphrastic_hf.corpora.readers.similarity import moses_tokens  # imports datasets
 
     pool, tokens = _pooled(data_dir), moses_tokens()
     longer = [

@@ -138,7 +138,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return [SEMANTIC, *(self._languages("reconstructs") if has_own else ())]
 
     def tasks(self) -> list[str]:
-        """Return the names of the tasks, translations first (as `generation/tasks.py`)."""
+        """Return the names of the tasks, translations first (as `tasks_of`)."""
         verbs = ("translate", "reconstruct")
         return [f"{verb}_{code}" for verb in verbs for code in self._languages(f"{verb}s")]
 

@@ -21,7 +21,6 @@ class Engine(Protocol):
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         """Return translations of each line, best first unless sampled, or empty for empty lines.
 
-        Lines that are too long for the model are cut. A score is the mean log-probability of the
-        tokens (thesis, 4.3), or NaN if the engine gives no scores. `before` is the number of lines
-        translated by earlier calls, so that sampling does not repeat random numbers.
+        A score is the mean log-probability of the tokens (thesis, 4.3), or NaN without scores.
+        `before` counts the lines of earlier calls, so that random numbers do not repeat.
         """

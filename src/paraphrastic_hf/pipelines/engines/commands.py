@@ -22,14 +22,9 @@ _BREAKS = re.compile("[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0]+")
 class CommandEngine:
     """Program that reads one sentence per line and writes one translation per line, without scores.
 
-    A process is started for every block of lines. If the number of output lines is wrong, both
-    halves of the block are translated separately, and so on. A single line with a wrong number of
-    output lines gets an empty translation. After `timeout` seconds for a block, the program and its
-    children are killed.
-
-    Example:
-        >>> CommandEngine(["tr", "a-z", "A-Z"]).translate(["a cat", ""])[0][0].text
-        'A CAT'
+    A process is started for every block of lines, and killed with its children after `timeout`
+    seconds. If the number of output lines is wrong, both halves of the block are translated
+    separately, and so on. A single line with a wrong number gets an empty translation.
     """
 
     def __init__(

@@ -26,11 +26,7 @@ MAX_TOKENS_READ = 1024  # maximum length of a line if the model has no limit
 
 
 class CTranslate2Engine:
-    """Translation model that CTranslate2 runs, with the tokenizer of the original model.
-
-    `source` and `to` are languages for multilingual tokenizers (NLLB, M2M100). Lines of more than
-    `most_tokens` tokens are cut. `timeout` is in seconds per call.
-    """
+    """Translation model in CTranslate2, with its own tokenizer. `timeout` is in s per call."""
 
     def __init__(
         self,

@@ -20,10 +20,7 @@ class ModelEngine:
 
 
 def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = None) -> Engine:
-    """Load the engine of a recipe.
-
-    A model is converted to CTranslate2 in the folder `work`, by default beside a local model.
-    """
+    """Load the engine of a recipe. `work` is the folder for a converted model."""
     model = str(engine.model)
     if engine.kind in PROGRAMS:
         from paraphrastic_hf.pipelines.engines.commands import Apertium, CommandEngine

@@ -1,8 +1,7 @@
 """Local executor that retries a task when its worker dies or hangs.
 
 datatrove's own executor waits forever when a worker is killed, and a `concurrent.futures` pool ends
-all workers when one worker dies. Here each worker is a process with its own pipe. It receives task
-indices and sends row counts and results.
+all workers when one worker dies. Here each worker is a process with its own pipe.
 """
 
 from __future__ import annotations
@@ -57,10 +56,8 @@ class TaskError(ParaphrasticError, RuntimeError):
 
 
 class LocalExecutor(LocalPipelineExecutor):
-    """Executor that runs the tasks of a pipeline in processes of this machine.
-
-    A worker is killed after `patience` seconds without a finished block. `on_rows` is called with
-    the number of rows of each finished block.
+    """Executor that runs tasks in processes of this machine. It kills a worker after `patience`
+    seconds without a finished block, and passes the rows of finished blocks to `on_rows`.
     """
 
     def __init__(

@@ -21,11 +21,8 @@ def run_stages(
     name: str = "corpus",
     on_rows: Callable[[int], None] = lambda rows: None,
 ) -> list[int]:
-    """Run every incomplete task. Return the tasks that are still incomplete.
-
-    With Slurm, jobs of these tasks may be waiting. With Ray, they may have failed repeatedly. The
-    folder `logs` has the list of completed tasks. `on_rows` is called with the number of newly
-    finished rows (local executor only).
+    """Run every incomplete task. Return the tasks that are still incomplete: jobs of Slurm that
+    wait, or tasks of Ray that failed. The local executor passes finished rows to `on_rows`.
     """
     require("corpora", "datatrove", what="making a corpus")
     from datatrove.utils.logging import logger

@@ -11,11 +11,7 @@ SUBMITTED = "submitted.txt"  # file with the number of the last job, in the fold
 
 
 class SlurmExecutor(SlurmPipelineExecutor):
-    """Executor that submits incomplete tasks if no job of an earlier call is waiting or running.
-
-    datatrove's own executor would submit these tasks again, and the waiting jobs would take their
-    tasks from the new list.
-    """
+    """Executor that submits no tasks while jobs of an earlier call wait or run."""
 
     def launch_job(self) -> None:
         for program in ("sbatch", "squeue"):

@@ -1,23 +1,89 @@
 """Samples of a corpus for people to rate, and ratings by score bin (thesis, 4.3.2, Table 27)."""
 
 import html
+import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.io.lines import number_in, text_lines
-from paraphrastic_hf.pipelines.statistics.bins import Bin
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION, Row, Score
+from paraphrastic_hf.pipelines.steps.ngrams import NgramOverlap
 
+EDGES = (-0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # Table 27
+OF_A_BIN = 100  # size of a bin's sample in Table 27
 PAGE_FILE, TABLE_FILE, KEY_FILE = "page.html", "rows.tsv", "key.tsv"
 QUESTIONS = ("paraphrase", "fluency")
 RATINGS = (1, 2, 3)
 TABLE = ("row", REFERENCE, TRANSLATION, *QUESTIONS)
 KEY = ("row", "low", "high", "score", "count", "overlap", "overlap_deviation")
+
+
+@dataclass
+class Bin:
+    """Rows with scores in (low, high]: their number, and a random sample with scores."""
+
+    low: float
+    high: float
+    count: int = 0
+    sample: list[tuple[Row, float]] = field(default_factory=list)
+    overlap: tuple[float, float] = (math.nan, math.nan)  # trigrams of the sample, mean, deviation
+    ratings: dict[str, list[int]] = field(default_factory=dict)  # counts of 1, 2, 3 by question
+
+    def __str__(self) -> str:
+        return f"({self.low:g}, {self.high:g}]"
+
+
+def fill_bins(
+    batches: Iterable[Sequence[Row]],
+    score: Score,
+    *,
+    edges: Sequence[float] = EDGES,
+    of_a_bin: int = OF_A_BIN,
+    seed: int = 1,
+) -> tuple[list[Bin], int]:
+    """Return bins of the rows of a corpus, and the number of rows in no bin or without score."""
+    if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
+        raise DataError(f"edges must be two or more ascending numbers, got {list(edges)}")
+    bins = [Bin(low, high) for low, high in pairwise(edges)]
+    choice = random.Random(seed)
+    outside = 0
+    for rows in batches:
+        scores = [math.nan if value is None else value for value in score(rows)]
+        places = np.searchsorted(np.asarray(edges), scores, side="left") - 1
+        for row, value, place in zip(rows, scores, places.tolist(), strict=True):
+            if not edges[0] < value <= edges[-1]:
+                outside += 1
+                continue
+            chosen = bins[place]
+            chosen.count += 1
+            if len(chosen.sample) < of_a_bin:
+                chosen.sample.append((row, value))
+            elif (slot := choice.randrange(chosen.count)) < of_a_bin:
+                chosen.sample[slot] = (row, value)
+    for each in bins:
+        overlaps = NgramOverlap().score([row for row, _ in each.sample])
+        if overlaps:
+            each.overlap = float(np.mean(overlaps)), float(np.std(overlaps))
+    return bins, outside
+
+
+def sampled(bins: Sequence[Bin], score: Score) -> list[float]:
+    """Return the mean of another score over the sample of each bin. NaN for an empty sample."""
+    means = []
+    for each in bins:
+        found = score([row for row, _ in each.sample]) if each.sample else []
+        known = [value for value in found if value is not None]
+        means.append(float(np.mean(known)) if known else math.nan)
+    return means
 
 
 def refuse_sample(folder: str | Path) -> None:
@@ -27,10 +93,9 @@ def refuse_sample(folder: str | Path) -> None:
 
 
 def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> int:
-    """Write the rows of all bins in random order, without scores, for people to rate.
-
-    `page.html` is a form that saves answers as a TSV file. Raters can also fill in the last two
-    columns of `rows.tsv`. `key.tsv` has the bin of each row, which raters must not see.
+    """Write the rows of all bins in random order, without scores, for people to rate: as a form
+    that saves answers (`page.html`) and as a table to fill in (`rows.tsv`). `key.tsv` has the bin
+    of each row, which raters must not see.
     """
     folder = Path(folder)
     refuse_sample(folder)
@@ -55,11 +120,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
 
 
 def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[Bin], float]:
-    """Return the ratings by bin, and the share of equal ratings of two raters (NaN without any).
-
-    Each rater has a file of answers: either the file that the rating page saved, or a filled-in
-    `rows.tsv`. A question may be left blank.
-    """
+    """Return the ratings by bin, and the share of equal ratings of two raters (NaN without any)."""
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]
     found: dict[tuple[float, ...], Bin] = {}
@@ -78,7 +139,6 @@ def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[
 
 
 def _page(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return an HTML page with numbered pairs and the questions about each pair."""
     rows = []
     for number, texts in enumerate(pairs, 1):
         rows.append(f'<article id="{number}">')

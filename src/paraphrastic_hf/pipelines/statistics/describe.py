@@ -36,26 +36,19 @@ class Mean:
 
 @dataclass(frozen=True)
 class Description:
-    """Statistics of a corpus, a row of Table 25. Entropies and IDF are in nats.
-
-    Attributes:
-        length: Number of words per text, split at white space.
-        idf: Mean inverse document frequency of the words of a text.
-        parse_entropy: Entropy of the top two levels of parses. None without parses.
-    """
+    """Statistics of a corpus, a row of Table 25. Entropies and IDF are in nats."""
 
     rows: int
-    length: Mean
-    idf: Mean
+    length: Mean  # words per text, split at white space
+    idf: Mean  # mean inverse document frequency of the words of a text
     paraphrase_score: Mean | None
     vocabulary_entropy: float
-    parse_entropy: float | None
+    parse_entropy: float | None  # of the top two levels of parses
 
 
 class Idf:
-    """Inverse document frequency: ln(number of documents / number of documents with the word).
-
-    Unknown words get the highest value of all known words.
+    """Inverse document frequency: ln(number of documents / number of documents with the word), and
+    for unknown words the highest value of all known words.
     """
 
     def __init__(self, counts: dict[str, int], documents: int) -> None:
@@ -81,10 +74,7 @@ class Idf:
 
     @classmethod
     def of_counts(cls, path: str | Path) -> Idf:
-        """Read a file with a word and its count on each line.
-
-        Each occurrence counts as a document, so the IDF is -ln p, the surprisal of a word.
-        """
+        """Read a file of words with counts. The IDF is then -ln p, the surprisal of a word."""
         counts: dict[str, int] = {}
         for number, raw in raw_lines(Path(path)):
             parts = raw.decode("utf-8", "replace").lower().rsplit(None, 1)
@@ -120,13 +110,8 @@ def describe_corpus(
     scores: Sequence[float | None] | None = None,
     parses: str | None = None,
 ) -> Description:
-    """Compute the statistics of Table 25 on the reference or translation of rows.
-
-    Args:
-        rows: Rows of the corpus, or a sample of them. The thesis samples 100,000.
-        idf: Inverse document frequencies, by default of the texts. The thesis uses Wikipedia.
-        scores: Paraphrase score of each row.
-        parses: Name of the column with parses.
+    """Compute the statistics of Table 25 on one side of rows. The thesis samples 100,000 rows and
+    uses the `idf` of Wikipedia (default: of the texts). `parses` names the column with parses.
     """
     if not rows:
         raise DataError("The corpus has no rows to describe")

@@ -2,10 +2,9 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +21,6 @@ MIN_COUNT = 10  # minimum count of a pair of words (4.9.1)
 WORDS_AT_A_TIME = 500
 COLUMNS = ("word", "paraphrase", "adjusted_pmi", "cross_pmi", "count")
 HEADER = "\t".join(COLUMNS)
-AT_A_TIME = 100_000
 Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # scores of word pairs
 
 
@@ -51,15 +49,8 @@ class PairCounts:
         cross(u, v) = ln n(u, v) 2N / (n(u) n(v))
 
     The PMI within sentences is averaged over references and translations. It is 0 for words that
-    never share a sentence, a case that the thesis does not define. Words are runs of letters and
-    digits, in lower case, counted once per sentence. Pairs with a side of more than `max_words`
-    words are skipped.
-
-    Example:
-        >>> counts = PairCounts([("a big dog", "a large dog"), ("the big cat", "the large cat")])
-        >>> cross, adjusted, count = counts.scores(["big"], ["large"])
-        >>> round(float(cross[0]), 3), int(count[0])
-        (0.693, 2)
+    never share a sentence, a case that the thesis does not define. Words are counted once per
+    sentence. Pairs with a side of more than `max_words` words are skipped.
     """
 
     def __init__(
@@ -101,10 +92,7 @@ class PairCounts:
     def scores(
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return cross-sentence PMI, adjusted PMI and count of word pairs, (pairs,) each.
-
-        All three are 0 for pairs with count 0.
-        """
+        """Return cross-sentence PMI, adjusted PMI and count of word pairs, (pairs,) each."""
         known = sorted({word for word in (*first, *second) if word in self.numbers})
         place = {word: number for number, word in enumerate(known)}
         chosen = np.array([self.numbers[word] for word in known], np.int64)
@@ -154,10 +142,7 @@ class PairCounts:
                 )
 
     def _joint(self, first: np.ndarray, second: np.ndarray | None) -> tuple[Any, list[Any]]:
-        """Count how often words in `first` occur with words in `second` (all words if None).
-
-        Return the counts across sentence pairs, and within references and translations.
-        """
+        """Count words in pairs with words (None: all), across sides, and within each side."""
         own = [turned[first] for turned in self._turned]
         other = [side if second is None else side[:, second] for side in self._sides]
         cross = own[0] @ other[1] + own[1] @ other[0]
@@ -188,54 +173,25 @@ def _at(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
-    """Write a lexicon, complete or not at all, and return the number of entries.
-
-    The format is parquet if the name ends in .parquet, otherwise TSV with a header. TSV is
-    compressed if the name ends in .gz, .xz or .bz2.
-    """
-    target = output_file(path)
+    """Write a lexicon as TSV (also .gz, .xz, .bz2), and return the number of entries."""
+    target, number = output_file(path), 0
     target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target, is_shared=True) as partial:
-        if target.suffix == ".parquet":
-            return _write_parquet(iter(entries), partial)
-        with PACKED.get(target.suffix, open)(partial, "wt", encoding="utf-8") as file:
-            return _write_lines(entries, file)
-
-
-def _write_lines(entries: Iterable[Entry], file: IO[str]) -> int:
-    number = 0
-    file.write(HEADER + "\n")
-    for each in entries:
-        number += 1
-        scores = f"{each.adjusted_pmi:.4f}", f"{each.cross_pmi:.4f}", str(each.count)
-        file.write(tsv_line(each.word, each.paraphrase, *scores))
-    return number
-
-
-def _write_parquet(entries: Iterator[Entry], path: Path) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = (pa.string(), pa.string(), pa.float32(), pa.float32(), pa.int32())
-    schema = pa.schema(list(zip(COLUMNS, types, strict=True)))
-    number = 0
-    with pq.ParquetWriter(path, schema) as writer:
-        while some := list(islice(entries, AT_A_TIME)):
-            columns = zip(*map(astuple, some), strict=True)
-            arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-            number += len(some)
+    with (
+        replacing(target, is_shared=True) as partial,
+        PACKED.get(target.suffix, open)(partial, "wt", encoding="utf-8") as file,
+    ):
+        file.write(HEADER + "\n")
+        for each in entries:
+            number += 1
+            scores = f"{each.adjusted_pmi:.4f}", f"{each.cross_pmi:.4f}", str(each.count)
+            file.write(tsv_line(each.word, each.paraphrase, *scores))
     return number
 
 
 def is_lexicon(path: str | Path) -> bool:
     path = Path(path)
-    if not path.is_file():
+    if not path.is_file() or path.suffix == ".parquet":
         return False
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        return tuple(pq.read_schema(path).names) == COLUMNS
     with open_lines(path) as file:
         try:
             return file.readline(200).rstrip(b"\r\n") == HEADER.encode()
@@ -245,15 +201,7 @@ def is_lexicon(path: str | Path) -> bool:
 
 def read_lexicon(path: str | Path) -> Iterator[Entry]:
     """Yield the entries of a file that `write_lexicon` wrote."""
-    path = Path(path)
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        for batch in pq.ParquetFile(path).iter_batches(AT_A_TIME):
-            for row in zip(*(batch.column(n).to_pylist() for n in COLUMNS), strict=True):
-                yield Entry(*row)
-        return
-    for number, line in text_lines(path):
+    for number, line in text_lines(Path(path)):
         if number == 1:
             continue
         cells, place = line.split("\t"), f"{path}:{number}"
@@ -276,10 +224,7 @@ def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
 
 
 def listed_scores(path: str | Path) -> Scores:
-    """Return a function that looks up the scores of word pairs in a TSV file.
-
-    The score is the third column, or 1 if there are only two columns. Other pairs have score 0.
-    """
+    """Return a function from word pairs to scores (column 3, or 1) of a TSV file, or to 0."""
     known: dict[tuple[str, str], float] = {}
     if is_lexicon(path):
         known = {(each.word, each.paraphrase): each.adjusted_pmi for each in read_lexicon(path)}

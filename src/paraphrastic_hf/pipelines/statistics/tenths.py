@@ -39,9 +39,8 @@ def write_tenths(
 ) -> list[Part]:
     """Split a corpus into tenths by score: `part-01.tsv` (lowest scores) to `part-10.tsv`.
 
-    The sizes of the parts differ by at most one row. Rows without a score are in no part. The
-    corpus is read twice, and only the scores are kept in memory. At most `most` rows of each part
-    are written, sampled at random. The thesis takes a million.
+    Rows without a score are in no part. The corpus is read twice, and only the scores are kept in
+    memory. At most `most` rows of each part are written, sampled at random (thesis: a million).
     """
     folder = Path(folder)
     scores = array("d")

@@ -1,7 +1,6 @@
 """Base class of the steps that score and filter rows (thesis, 4.3 and 4.5.4).
 
-A row is a dict with a reference, its back-translation, and the scores of earlier steps. A step
-writes its score to the column with the step's name, and rejects rows with a score out of bounds.
+A row is a dict with a reference, its back-translation, and the scores of earlier steps.
 """
 
 from __future__ import annotations
@@ -9,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from paraphrastic_hf.config.recipe import Bounds, argument, check_bounds
 from paraphrastic_hf.corpora.filters import Rejection
@@ -40,22 +40,19 @@ class Step:
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
             raise RecipeError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
 
-    @property
-    def name(self) -> str:
-        """Column of the score, and name of the step in statistics."""
-        raise NotImplementedError
+    pattern: ClassVar[str]  # of `name`, with keys of the recipe in braces
 
     @property
-    def measure(self) -> str:
-        """Name of the score in the reason of a rejection, such as `trigram overlap`."""
-        return self.name.replace("_", " ")
+    def name(self) -> str:
+        """Column of the score, and name of the step in statistics and rejections."""
+        return self.pattern.format_map(vars(self))
 
     @property
     def limits(self) -> Bounds:
         """Lowest and highest possible score."""
         return Bounds()
 
-    @property
+    @cached_property
     def bounds(self) -> Bounds:
         return Bounds(self.at_least, self.at_most)
 
@@ -76,7 +73,7 @@ class Step:
         """Return the reason to reject a row with this score, or None to keep the row."""
         if score is None or self.bounds.allow(score):
             return None
-        return Rejection(self.measure, score, self.bounds)
+        return Rejection(self.name, score, self.bounds)
 
 
 def column(rows: Sequence[Row], name: str) -> list[str]:

@@ -21,19 +21,14 @@ COMPARED = (PAIR, REFERENCE, TRANSLATION, SOURCE)
 
 
 class Seen:
-    """Map from keys to the index of the first row with the key, in sorted arrays.
-
-    It takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70.
-    """
+    """Map from keys to first rows. It takes 12 bytes per key (a Python set: about 70)."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # each sorted, the largest first
 
     def add(self, keys: np.ndarray, first: int) -> np.ndarray:
-        """Look up the keys of consecutive rows, (rows,) uint64, then remember them.
-
-        Return the index of the first earlier row with an equal key, or -1, (rows,) int64. `first`
-        is the index of the first of the rows.
+        """Return the index of the first earlier row with an equal key, or -1, (rows,) int64.
+        `keys`, (rows,) uint64, are of consecutive rows from index `first` on.
         """
         unique, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
         found = np.full(len(unique), -1, np.int64)
@@ -79,10 +74,6 @@ class Duplicates(Step):
     def name(self) -> str:
         return "duplicate" if self.of == PAIR else f"duplicate_{self.of}"
 
-    @property
-    def measure(self) -> str:
-        return f"the same {self.of} before"
-
     def score(self, rows: Sequence[Row]) -> list[int]:
         keys = np.frombuffer(
             b"".join(
@@ -98,13 +89,11 @@ class Duplicates(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class NearDuplicates(Step):
-    """Similarity of a text to the most similar earlier text, estimated by MinHash.
+    """Jaccard index of the word n-grams of a text and the most similar earlier text (MinHash).
 
-    The similarity is the Jaccard index of word n-grams, estimated as the share of equal hashes.
-    Each text has `bands` x `hashes` minimum hashes. Two texts are compared if they agree on all
-    hashes of a band. For texts of similarity s this has probability 1 - (1 - s^hashes)^bands. With
-    8 bands of 4 hashes, that is 0.4 for s = 0.5 and 0.98 for s = 0.8. Texts of fewer than `n` words
-    are compared by single words. The similarity is 0 without a text to compare with.
+    Two texts are compared if they agree on all hashes of a band. For texts of similarity s this has
+    probability 1 - (1 - s^hashes)^bands: 0.4 for s = 0.5 and 0.98 for s = 0.8 by default. Texts of
+    fewer than `n` words are compared by single words. The score is 0 without a text to compare.
     """
 
     at_most: float | None = argument(0.8, help="highest score of rows to keep")
@@ -121,10 +110,6 @@ class NearDuplicates(Step):
     @property
     def name(self) -> str:
         return "near_duplicate" if self.of == PAIR else f"near_duplicate_{self.of}"
-
-    @property
-    def measure(self) -> str:
-        return f"similarity to a {self.of} before"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
         texts = _texts(rows, self.of)
@@ -184,11 +169,8 @@ class NearDuplicates(Step):
 
 
 def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
-    """Return the side whose hash may determine the task of a row.
-
-    Rows that a step treats as exact duplicates must be equal in this side, so that they get the
-    same task. The reference is preferred to the other side (source or translation). Return None if
-    neither side is suitable.
+    """Return the side whose hash may determine the task of a row, preferably the reference: rows
+    that a step treats as exact duplicates must be equal in this side. None if there is no such.
     """
     sides = [REFERENCE, SOURCE if is_bitext else TRANSLATION]
     for step in steps:

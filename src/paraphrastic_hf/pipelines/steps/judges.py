@@ -21,8 +21,7 @@ Scorer = Callable[[Sequence[str]], list[float | None]]
 @dataclass(frozen=True, kw_only=True)
 class CrossEntropy(Step):
     """Cross-entropy of a side under a language model, in nats per token including the end token.
-
-    It is None for a text without known tokens. Several language models need different columns.
+    None for a text without known tokens. Several language models need different columns.
     """
 
     model: str = argument(
@@ -31,13 +30,7 @@ class CrossEntropy(Step):
     of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
     column: str = argument("cross_entropy", help="column of the score")
 
-    @property
-    def name(self) -> str:
-        return self.column
-
-    @property
-    def measure(self) -> str:
-        return f"cross-entropy of the {self.of}"
+    pattern = "{column}"
 
     @cached_property
     def _scorer(self) -> Scorer:
@@ -90,11 +83,7 @@ class ReferenceProbability(Step):
     label: str = argument("reference", help="label that the classifier gives to human-written text")
     of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
 
-    name = "reference_probability"
-
-    @property
-    def measure(self) -> str:
-        return f"probability that the {self.of} is a reference"
+    pattern = "reference_probability"
 
     @cached_property
     def _scorer(self) -> Callable[[Sequence[str]], np.ndarray]:
@@ -126,13 +115,7 @@ class InLanguage(Step):
     language: str = argument("en", help="two-letter code of the language")
     of: str = argument(TRANSLATION, help="side to score", choices=SIDES)
 
-    @property
-    def name(self) -> str:
-        return f"{self.of}_in_{self.language}"
-
-    @property
-    def measure(self) -> str:
-        return f"{self.of} in {self.language}"
+    pattern = "{of}_in_{language}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         known = known_languages()

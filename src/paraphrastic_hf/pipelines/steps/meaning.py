@@ -36,11 +36,9 @@ _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 class SemanticDuplicates(EncoderStep):
     """Cosine of a text with the nearest earlier text, in all tasks of a corpus.
 
-    Earlier texts include those that this step rejects, but not those that earlier steps reject:
-    `corpus make` runs the earlier steps on all tasks first, then compares each task with the tasks
-    before it. The search is exact, and its time grows with the square of the number of rows.
-
-    The cosine of a pair is the mean cosine of its sides.
+    Earlier texts include those that this step rejects, but not those that earlier steps reject. The
+    search is exact, and its time grows with the square of the number of rows. The cosine of a pair
+    is the mean cosine of its sides.
     """
 
     at_most: float | None = argument(0.9, help="highest score of rows to keep")
@@ -54,12 +52,8 @@ class SemanticDuplicates(EncoderStep):
     def name(self) -> str:
         return "semantic_duplicate" if self.of == PAIR else f"semantic_duplicate_{self.of}"
 
-    @property
-    def measure(self) -> str:
-        return f"cosine with an earlier {self.of}"
-
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """Return each cosine, -1 to 1, or None if the text is blank or no text is earlier."""
+        """Return None if the text is blank or no text is earlier."""
         return self.compare(self.vectors(rows))
 
     def vectors(self, rows: Sequence[Row]) -> np.ndarray:
@@ -92,11 +86,8 @@ class SemanticDuplicates(EncoderStep):
 
 @dataclass(frozen=True, kw_only=True)
 class Exclude(EncoderStep):
-    """Cosine of a row with the nearest text of other files, such as test sets.
-
-    It is 1 for a text that equals one of these texts except for case, punctuation and white space.
-
-    With `of: all`, the highest cosine of all sides counts.
+    """Cosine of a row with the nearest text of other files, such as test sets, or 1 for a text that
+    equals one of these texts except for case, punctuation and white space.
     """
 
     at_most: float | None = argument(0.8, help="highest score of rows to keep")
@@ -105,7 +96,7 @@ class Exclude(EncoderStep):
     )
     of: str = argument(
         ALL,
-        help="text of a row to compare with the excluded texts (all: each of them)",
+        help="text of a row to compare with the excluded texts. all: the highest cosine counts",
         choices=(ALL, REFERENCE, TRANSLATION, SOURCE),
     )
     min_words: int = argument(
@@ -115,8 +106,7 @@ class Exclude(EncoderStep):
         at_least=1,
     )
 
-    name = "excluded"
-    measure = "cosine with an excluded text"
+    pattern = "excluded"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,14 +139,7 @@ class Exclude(EncoderStep):
 
 
 def normalized(text: str) -> str:
-    """Return the words of a text in lower case, separated by single spaces.
-
-    Each character of a script without spaces is a word.
-
-    Example:
-        >>> normalized("“Don’t  STOP!”"), normalized("你好。")
-        ('don t stop', '你 好')
-    """
+    """Return the words of a text in lower case, such as `don t stop` or `你 好`."""
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 

@@ -1,16 +1,20 @@
-"""Hashed words of many texts, and the n-grams that two texts share, in numpy.
+"""Steps that compare the words of both sides (thesis, 4.5.4; 2017 paper, 5.7), in numpy.
 
 Words are hashed to 64 bits and n-grams to 47 bits. Two different n-grams collide in about one of
 10^11 rows.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.pipelines.steps.base import Row, Step, sides
+
+ORDER = 4  # longest n-gram of BLEU
 CODE_POINTS = 0x110000
 AT_A_TIME = 1 << 11  # rows of a block. At most 2 ** 16: a key has 16 bits for the row's index
 LONGEST = 1 << 20  # maximum characters of a block with several texts
@@ -21,15 +25,10 @@ _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 @dataclass(frozen=True)
 class Words:
-    """Hashed words of many texts: runs of letters and digits, and single marks, in lower case.
+    """Hashed words of many texts: runs of letters and digits, and single marks, in lower case."""
 
-    Attributes:
-        hashes: (words,) uint64, equal for equal words.
-        offsets: Start of each text in `hashes`, and the end of the last text, (texts + 1,) int64.
-    """
-
-    hashes: np.ndarray
-    offsets: np.ndarray
+    hashes: np.ndarray  # (words,) uint64, equal for equal words
+    offsets: np.ndarray  # start of each text in `hashes`, and the last end, (texts + 1,) int64
 
     @property
     def lengths(self) -> np.ndarray:
@@ -74,11 +73,6 @@ def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]
 
     The three arrays are (pairs,) int64, for at most 65,536 pairs. A repeated n-gram is shared as
     often as both texts have it.
-
-    Example:
-        >>> pair = hash_words(["the cat sat down"]), hash_words(["a cat sat down"])
-        >>> [counts.tolist() for counts in shared_ngrams(*pair, n=3)]
-        [[1], [2], [2]]
     """
     keys = []
     for is_second, words in enumerate((first, second)):
@@ -112,11 +106,7 @@ def blocks(*columns: Sequence[str]) -> list[tuple[int, int]]:
 
 @cache
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """Return the kind of every character, and a random number for hashing it.
-
-    Kinds are 0 for white space, 1 for letters and digits, 2 for marks. The number is 0 for white
-    space.
-    """
+    """Return the kind of every character (1: letter or digit, 2: mark), and a random number."""
     every = "".join(map(chr, range(CODE_POINTS)))
     kinds = np.full(CODE_POINTS, 2, np.uint8)
     for kind, pattern in ((1, r"\w+"), (0, r"\s+")):
@@ -136,3 +126,50 @@ def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
         factors[0] = 1
         tables.append(np.cumprod(factors))
     return tables[0], tables[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramOverlap(Step):
+    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0)."""
+
+    n: int = argument(3, help="words per n-gram", at_least=1, at_most=9)
+
+    @property
+    def name(self) -> str:
+        return "overlap" if self.n == 3 else f"overlap_{self.n}"
+
+    def score(self, rows: Sequence[Row]) -> list[float]:
+        return _by_blocks(rows, self._overlap)
+
+    def _overlap(self, first: Words, second: Words) -> np.ndarray:
+        shared, *total = shared_ngrams(first, second, self.n)
+        fewest = np.minimum(*total)
+        return np.where(fewest > 0, shared / np.maximum(fewest, 1), 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceBleu(Step):
+    """BLEU with 1 added to n-gram counts and the reference's length (Nakov et al., 2012)."""
+
+    pattern = "bleu"
+
+    def score(self, rows: Sequence[Row]) -> list[float]:
+        return _by_blocks(rows, _bleu)
+
+
+def _bleu(reference: Words, translation: Words) -> np.ndarray:
+    logarithms = np.zeros(len(reference.lengths))
+    for n in range(1, ORDER + 1):
+        shared, _, there = shared_ngrams(reference, translation, n)
+        logarithms += np.log((shared + 1) / (there + 1))
+    longer = (reference.lengths + 1) / np.maximum(translation.lengths, 1)
+    return np.exp(logarithms / ORDER + np.minimum(0.0, 1 - longer))
+
+
+def _by_blocks(rows: Sequence[Row], score: Callable[[Words, Words], np.ndarray]) -> list[float]:
+    first, second = sides(rows)
+    found: list[float] = []
+    for start, end in blocks(first, second):
+        words = (hash_words(side[start:end]) for side in (first, second))
+        found += score(*words).tolist()
+    return found

@@ -9,7 +9,7 @@ from paraphrastic_hf.pipelines.steps.base import Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, NearDuplicates
 from paraphrastic_hf.pipelines.steps.judges import CrossEntropy, InLanguage, ReferenceProbability
 from paraphrastic_hf.pipelines.steps.meaning import Exclude, SemanticDuplicates
-from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap, SentenceBleu
+from paraphrastic_hf.pipelines.steps.ngrams import NgramOverlap, SentenceBleu
 from paraphrastic_hf.pipelines.steps.scores import (
     CrossLingualScore,
     ParaphraseScore,

@@ -49,18 +49,13 @@ def _loaded(model: str, threads: int) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraseScore(EncoderStep):
-    """Cosine of the embeddings of both sides. The thesis uses PARAGRAM-PHRASE (4.3.1).
+    """Cosine of the embeddings of both sides. The thesis uses PARAGRAM-PHRASE (4.3.1)."""
 
-    Attributes:
-        model: Any encoder that `load_encoder` takes.
-        column: Column of the score. Must be set if several steps use encoders.
-    """
+    column: str = argument(
+        "paraphrase_score", help="column of the score. Set it if several steps use encoders"
+    )
 
-    column: str = argument("paraphrase_score", help="column of the score")
-
-    @property
-    def name(self) -> str:
-        return self.column
+    pattern = "{column}"
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         """Return the cosine of each row, -1 to 1, or None if one of its texts is empty."""
@@ -86,9 +81,8 @@ class CrossLingualScore(ParaphraseScore):
     """Cosine of a sentence and its translation in the sources, or the margin of this cosine.
 
     The sides are `reference` and `source`, or `reference` and `translation` in a recipe without
-    `translate`. A margin compares the cosine with the mean cosine of both sentences to their `k`
-    nearest neighbors (`mining.bitext`). Neighbors are searched among the distinct sentences of the
-    latest rows, `POOL` to `AT_A_TIME` of them.
+    `translate`. Neighbors for the margin (`mining.bitext`) are searched among the distinct
+    sentences of the latest rows, `POOL` to `AT_A_TIME` of them.
     """
 
     model: str = argument(
@@ -164,17 +158,13 @@ class _Recent:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationScore(Step):
-    """Mean log-probability of the translation's tokens, in nats, from the engine (at most 0).
-
-    It is None for engines without scores. The 2017 paper uses bounds from `at_least: -0.2` to
-    `at_least: -1`.
+    """Mean log-probability of the translation's tokens, in nats, from the engine, or None without
+    scores. The 2017 paper uses bounds from `at_least: -0.2` to `at_least: -1`.
     """
 
     column: str = argument("translation_score", help="column of the engine's score")
 
-    @property
-    def name(self) -> str:
-        return self.column
+    pattern = "{column}"
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         if any(self.column not in row for row in rows):

@@ -37,13 +37,7 @@ class CountWords(Step):
         choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
     )
 
-    @property
-    def name(self) -> str:
-        return f"{self.of}_words"
-
-    @property
-    def measure(self) -> str:
-        return f"words of the {self.of}{' side' * (self.of in (SHORTER, LONGER))}"
+    pattern = "{of}_words"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         if self.of not in (SHORTER, LONGER):
@@ -55,13 +49,9 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Words of the longer side divided by words of the shorter side (2017 paper).
+    """Words of the longer side per word of the shorter (2017 paper), infinite if one is empty."""
 
-    It is infinite if one side is empty, and None if both are.
-    """
-
-    name = "length_ratio"
-    measure = "words of the longer side per word of the shorter"
+    pattern = "length_ratio"
 
     def score_pair(self, first: str, second: str) -> float | None:
         shorter, longer = sorted((len(first.split()), len(second.split())))
@@ -70,13 +60,9 @@ class LengthRatio(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class TerminalPunctuation(Step):
-    """Whether the two sides end in different marks: 1 if they differ, else 0.
+    """Whether the two sides end in different marks (`.` or `…`, `!`, `?`, or none): 1 or 0."""
 
-    The marks are a full stop or ellipsis, `!`, `?`, and no mark.
-    """
-
-    name = "punctuation"
-    measure = "terminal marks that differ"
+    pattern = "punctuation"
 
     def score_pair(self, first: str, second: str) -> int:
         return int(terminal_mark(first) != terminal_mark(second))
@@ -89,13 +75,11 @@ def terminal_mark(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentNumbers(Step):
-    """Count of numbers, written in digits, that occur in only one of the two texts.
-
-    Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
+    """Count of numbers, written in digits, that occur in only one of the two texts. Commas and
+    points are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
     """
 
-    name = "numbers"
-    measure = "numbers that differ"
+    pattern = "numbers"
 
     def score_pair(self, first: str, second: str) -> int:
         if not (_DIGIT.search(first) or _DIGIT.search(second)):
@@ -109,20 +93,12 @@ class DifferentNumbers(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(Step):
-    """Whether the translation copies another side: 1 or 0. Ignores case, white space and
-    punctuation.
-    """
+    """Whether the translation has the words of another side, in any case: 1 or 0."""
 
     at_most: float | None = argument(0.0, help="highest score of rows to keep")
     of: str = argument(REFERENCE, help="side to compare with", choices=(REFERENCE, SOURCE))
 
-    @property
-    def name(self) -> str:
-        return f"copy_of_{self.of}"
-
-    @property
-    def measure(self) -> str:
-        return f"a copy of the {self.of}"
+    pattern = "copy_of_{of}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         pairs = zip(column(rows, self.of), column(rows, TRANSLATION), strict=True)

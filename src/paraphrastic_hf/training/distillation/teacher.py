@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.config.recipe import imported
 from paraphrastic_hf.encoders.load import load_encoder
-from paraphrastic_hf.encoders.storage.int8 import Int8Encoder
+from paraphrastic_hf.encoders.storage.ctranslate import Int8Encoder
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import CheckpointError, ModelError, RecipeError, refused
 from paraphrastic_hf.io.files import read_json, replacing, write_json

@@ -10,7 +10,7 @@ from transformers import AutoConfig
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.storage.locate import as_directory, local_directory
 from paraphrastic_hf.errors import RecipeError, counted
-from paraphrastic_hf.generation.loading import load_whole
+from paraphrastic_hf.generation.loading import load_translation_model
 from paraphrastic_hf.generation.templates import save_templates
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
@@ -128,7 +128,7 @@ class Paraphrasing(Seq2SeqRun):
     def _model_of_start(self) -> Any:
         """Return the model given as `start`, with the recipe's dropout."""
         assert self.started is not None
-        trained, given = load_whole(self.started), self.recipe.model
+        trained, given = load_translation_model(self.started), self.recipe.model
         config = type(trained.config).from_dict(
             {**trained.config.to_dict(), "dropout": given.dropout}
         )

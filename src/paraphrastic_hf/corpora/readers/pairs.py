@@ -1,4 +1,7 @@
-"""Builders of English paraphrase corpora: ParaNMT, PPDB, SimpWiki."""
+"""Builders of pairs: ParaNMT, PPDB, SimpWiki, and bitext (your own files, OPUS, dictionaries).
+
+A configuration of bitext is a pair of languages, which are also the names of the columns.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,10 +10,11 @@ from pathlib import Path
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, pair, scored_pair
+from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, bitext, pair, scored_pair
 from paraphrastic_hf.corpora.filters import PairFilter, Sieve, unique_word_pairs
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.readers.bitext_files import Pairs
+from paraphrastic_hf.corpora.readers.bitext_files import Pairs, find_bitext
+from paraphrastic_hf.corpora.readers.dictionaries import dictionary_pairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import (
     MAX_BAD_ROWS,
@@ -67,38 +71,50 @@ class ParaNmtConfig(ScoreFilterConfig, BadRowsConfig):
     """Options of ParaNMT."""
 
 
-class FilteredPairs(Corpus):
-    """Base of corpora of pairs with options that filter rows and count bad rows."""
+class Filtered(Corpus):
+    """Base of corpora of pairs with options that filter rows."""
 
     DEFAULT_WRITER_BATCH_SIZE = 10_000
+
+    def every_row(self, folder: Folder, split: str) -> Iterable[Row]:
+        """Yield the rows of one split, before they are filtered."""
+        raise NotImplementedError
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        first, second, *_ = self.features()
+        has_splits = len(self.source.configs.get(self.config.name, ())) > 1
+        with self.config.sieve(self.title, split if has_splits else None) as sieve:
+            for row in self.every_row(folder, split):
+                if sieve.keeps(row[first], row[second], row.get("score")):
+                    yield row
+
+    @property
+    def title(self) -> str:
+        return f"{self.source.name} {self.config.name}"
+
+
+class FilteredPairs(Filtered):
+    """Base of corpora of pairs with options that also count bad rows."""
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
         """Yield `(place, texts)` or `(place, reason)` for each row, as in `io/pairs.py`."""
         raise NotImplementedError
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+    def every_row(self, folder: Folder, split: str) -> Iterator[Row]:
         options, columns = self.config, list(self.features())
-        name = f"{self.source.name} {options.name}"
-        has_scores = "score" in columns
         rows = good_rows(
             self.pairs(folder, split),
-            name=name,
-            number=2 if has_scores else None,
+            name=self.title,
+            number=2 if "score" in columns else None,
             bad_rows=options.bad_rows,
             max_bad_rows=options.max_bad_rows,
         )
-        with options.sieve(name) as sieve:
-            for first, second, *scores in rows:
-                values = first, second, *map(float, scores)
-                if sieve.keeps(*values):
-                    yield dict(zip(columns, values, strict=True))
+        for first, second, *scores in rows:
+            yield dict(zip(columns, (first, second, *map(float, scores)), strict=True))
 
 
 class ParaNmt(FilteredPairs):
-    """ParaNMT-50M (thesis, 4.3): `sentence1` is the reference, `sentence2` the back-translation.
-
-    `score` is the paraphrase score, a cosine. The 5M release lacks scores.
-    """
+    """ParaNMT-50M (thesis, 4.3): reference, back-translation and cosine (not in the 5M release)."""
 
     BUILDER_CONFIG_CLASS = ParaNmtConfig
 
@@ -115,10 +131,7 @@ class ParaNmt(FilteredPairs):
 
 @dataclass
 class WordPairsConfig(datasets.BuilderConfig):
-    """`word_pairs` keeps only unique pairs of single words.
-
-    If `vocabulary` is given, both words must be in this file, whose lines start with a word.
-    """
+    """`word_pairs` keeps unique pairs of words, in the lines of `vocabulary` if given."""
 
     word_pairs: bool = False
     vocabulary: str | None = None
@@ -129,23 +142,22 @@ class PpdbConfig(ScoreFilterConfig, WordPairsConfig):
     """Options of PPDB."""
 
 
-class Ppdb(Corpus):
-    """PPDB 1.0 and 2.0 (thesis, 2.2.1): phrases, score, syntactic label, entailment.
+class Ppdb(Filtered):
+    """PPDB 1.0 and 2.0 (thesis, 2.2.1): phrases, score, syntactic label, entailment, best first.
 
-    `score` is the PPDB 2.0 score, or log p(e|f) + log p(f|e) for PPDB 1.0. Higher scores are
-    better. Rows keep the file's order, best first. `word_pairs=True` gives the training pairs of
-    3.5.2.
+    `score` is the PPDB 2.0 score, or log p(e|f) + log p(f|e) for PPDB 1.0. `word_pairs=True` gives
+    the training pairs of 3.5.2.
     """
 
     BUILDER_CONFIG_CLASS = PpdbConfig
-    DEFAULT_WRITER_BATCH_SIZE = 10_000
     FEATURES = scored_pair(syntax=TEXT, entailment=TEXT)
 
-    def rows(self, folder: Folder, split: str) -> Iterable[Row]:
-        path = self.find(folder, split)
-        with self.config.sieve(f"ppdb {self.config.name}") as sieve:
-            rows = (row for row in _ppdb_rows(path) if sieve.keeps(*_sides(row), row["score"]))
-            yield from _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
+    def every_row(self, folder: Folder, split: str) -> Iterator[Row]:
+        return _ppdb_rows(self.find(folder, split))
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        rows = super().rows(folder, split)
+        return _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
 
 
 def _sides(row: Row) -> tuple[str, str]:
@@ -202,23 +214,17 @@ class PpdbSynonyms(Corpus):
         return _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
 
 
-class SimpWiki(Corpus):
-    """Simple and standard Wikipedia (2017 paper, section 4): `sentence1` is the standard side.
-
-    `v2` is the larger release, with article titles. `v1` has splits.
-    """
+class SimpWiki(Filtered):
+    """Standard and simple Wikipedia (2017 paper, section 4): `v2` has titles, `v1` has splits."""
 
     BUILDER_CONFIG_CLASS = TextFilterConfig
 
     def features(self) -> datasets.Features:
         return pair(article=TEXT) if self.config.name == "v2" else pair()
 
-    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        has_splits = self.config.name == "v1"
-        with self.config.sieve("simpwiki", split if has_splits else None) as sieve:
-            for row in self._aligned(folder, split) if has_splits else self._articles(folder):
-                if sieve.keeps(*_sides(row)):
-                    yield row
+    def every_row(self, folder: Folder, split: str) -> Iterator[Row]:
+        is_aligned = self.config.name == "v1"
+        return self._aligned(folder, split) if is_aligned else self._articles(folder)
 
     def _aligned(self, folder: Folder, split: str) -> Iterator[Row]:
         first, second = (self.find(folder, split, side=side) for side in ("normal", "simple"))
@@ -235,3 +241,63 @@ class SimpWiki(Corpus):
                     "columns. Expected article, paragraph and sentence, separated by tabs"
                 )
             yield {"sentence1": sides[0][2], "sentence2": sides[1][2], "article": sides[0][0]}
+
+
+@dataclass
+class BitextConfig(TextFilterConfig, BadRowsConfig):
+    """Options of bitext. The thesis filters with `min_words=5, max_words=100` (5.6.2)."""
+
+
+class Bitext(FilteredPairs):
+    """Bitext in a TSV, two aligned text files, a TMX or an OPUS zip. Others override `pairs`."""
+
+    BUILDER_CONFIG_CLASS = BitextConfig
+
+    def languages(self) -> tuple[str, str]:
+        """Return the names of the two columns: the languages, numbered if they are equal."""
+        first, second = self.config.name.split("-")
+        return (first, second) if first != second else (f"{first}1", f"{second}2")
+
+    def features(self) -> datasets.Features:
+        return bitext(*self.languages())
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        return find_bitext(folder, *self.config.name.split("-"))
+
+
+class AlignedBitext(Bitext):
+    """Bitext in two aligned files of known names."""
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        first, second = (self.find(folder, split, side=side) for side in self.languages())
+        return iterate_rows(first, second=second)
+
+
+class CzEng(Bitext):
+    """CzEng 1.6 as plain text (thesis, 4.3). Each line has identifier, score, Czech, English."""
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        for path in folder.files("**/*train.gz"):
+            yield from iterate_rows(path, columns=("3", "4"))
+
+
+class Freedict(Bitext):
+    """Words and phrases of FreeDict's dictionaries in both directions, without repeated pairs."""
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        languages, known = self.languages(), self.source.layout["codes"]
+        unknown = [code for code in languages if code not in known]
+        if unknown:
+            raise DataError(f"freedict lacks {unknown[0]!r}. Choose from {', '.join(known)}")
+        codes = [known[code] for code in languages]
+        scripts = [self.source.layout["scripts"].get(code, "LATIN") for code in languages]
+        forth, back = (f"freedict-{a}-{b}.index" for a, b in (codes, codes[::-1]))
+        folder.find(forth, back)
+        seen: set[tuple[str, ...]] = set()
+        for name, order in ((forth, scripts), (back, scripts[::-1])):
+            index = folder.find_or_none(name)
+            for place, found in dictionary_pairs(index, order) if index else ():
+                sides = found if name == forth else found[::-1]
+                if tuple(sides) not in seen:
+                    seen.add(tuple(sides))
+                    yield place, sides
