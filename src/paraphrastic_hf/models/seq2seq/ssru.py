@@ -236,7 +236,7 @@ class SsruModel(Seq2SeqModel):
         wanted, free = logits.float().log_softmax(-1).unflatten(0, (-1, 2)).unbind(1)
         return free + self.config.guidance * (wanted - free)
 
-    def _write(self, states: Tensor, encoded: SsruEncoding, cache: Any, sides: int) -> Tensor:
+    def _write(self, states: Tensor, encoded: Any, cache: Any, sides: int) -> Tensor:
         """Return the decoder's states, (batch * sides, seq, hidden), after those in the cache.
 
         The cache keeps the cells of all sides of a text in one row.
