@@ -77,19 +77,6 @@ def mean_of_rows(table, ids):
     return [sum(table[i][d] for i in ids) / max(1, len(ids)) for d in range(len(table[0]))]
 
 
-def adam(start, gradients, lr, betas=(0.9, 0.999), eps=1e-8):
-    """Algorithm 1 of Kingma and Ba (2015), with one gradient per step."""
-    theta, m, v = list(start), [0.0] * len(start), [0.0] * len(start)
-    for t, gradient in enumerate(gradients, 1):
-        for i, g in enumerate(gradient):
-            m[i] = betas[0] * m[i] + (1 - betas[0]) * g
-            v[i] = betas[1] * v[i] + (1 - betas[1]) * g * g
-            m_hat = m[i] / (1 - betas[0] ** t)
-            v_hat = v[i] / (1 - betas[1] ** t)
-            theta[i] -= lr * m_hat / (math.sqrt(v_hat) + eps)
-    return theta
-
-
 def ngrams(text, orders):
     """All substrings of n characters, in the order of n."""
     return [text[start : start + n] for n in orders for start in range(len(text) - n + 1)]

@@ -46,19 +46,13 @@ class MarkedTokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         inner = self.inner.encode_batch(texts)
-        lengths = np.diff(inner.offsets)
-        is_marked = lengths > 0
-        offsets = np.zeros(len(inner.offsets), np.int64)
-        np.cumsum(lengths + is_marked * len(MARKS[self.marks]), out=offsets[1:])
-        ids = np.empty(int(offsets[-1]), np.int32)
-        start, end = self.special.start, self.special.end
-        shift = offsets[:-1] - inner.offsets[:-1] + len(start)
-        ids[np.arange(len(inner.ids)) + np.repeat(shift, lengths)] = inner.ids
-        if start:
-            ids[offsets[:-1][is_marked]] = start[0]
-        if end:
-            ids[offsets[1:][is_marked] - 1] = end[0]
-        return Ragged(ids, offsets)
+        has_ids = np.diff(inner.offsets) > 0
+        offsets = np.concatenate([[0], np.cumsum(has_ids)])  # a mark for each text with ids
+        start, end = (
+            [Ragged(np.full(offsets[-1], mark, np.int32), offsets) for mark in marks]
+            for marks in (self.special.start, self.special.end)
+        )
+        return Ragged.side_by_side([*start, inner, *end])
 
     def for_prompts(self) -> MarkedTokenizer:
         """Return a copy with `opens_prompts`, to save with a language model."""

@@ -8,8 +8,6 @@ id. The padding id is 0.
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from paraphrastic_hf.io.files import PARTS_FOLDER, write_json
 from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
@@ -41,14 +39,12 @@ class MixedTokenizer:
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         texts = list(texts)
         encoded = [part.encode_batch(texts) for part in self.parts]
-        lengths = np.stack([np.diff(part.offsets) for part in encoded], 1)  # (texts, parts)
-        ends = lengths.cumsum().reshape(lengths.shape)
-        ids = np.empty(int(lengths.sum()), np.int32)
-        for k, (first, part) in enumerate(zip(self.first_ids, encoded, strict=True)):
-            shift = ends[:, k] - part.offsets[1:]
-            place = np.arange(len(part.ids)) + np.repeat(shift, lengths[:, k])
-            ids[place] = part.ids + first
-        return Ragged(ids, np.concatenate([[0], ends[:, -1]]))
+        return Ragged.side_by_side(
+            [
+                Ragged(part.ids + first, part.offsets)
+                for first, part in zip(self.first_ids, encoded, strict=True)
+            ]
+        )
 
     def tokens(self) -> list[str]:
         """Return the token of every id. Several tokenizers may have the same token."""

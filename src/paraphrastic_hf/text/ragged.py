@@ -34,6 +34,17 @@ class Ragged:
         offsets = _offsets(np.concatenate([np.diff(part.offsets) for part in parts]))
         return cls(np.concatenate([part.ids for part in parts]), offsets)
 
+    @classmethod
+    def side_by_side(cls, parts: Sequence[Ragged]) -> Ragged:
+        """Join the ids that each part has for the same text, in the order of the parts."""
+        lengths = np.stack([np.diff(part.offsets) for part in parts], 1)  # (texts, parts)
+        ends = lengths.cumsum().reshape(lengths.shape)
+        ids = np.empty(int(lengths.sum()), np.int32)
+        for k, part in enumerate(parts):
+            shift = ends[:, k] - part.offsets[1:]
+            ids[np.arange(len(part.ids)) + np.repeat(shift, lengths[:, k])] = part.ids
+        return cls(ids, np.concatenate([[0], ends[:, -1]]))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

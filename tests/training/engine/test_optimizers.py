@@ -23,7 +23,6 @@ from paraphrastic_hf.training.engine.row_adam import (
     clip_gradients,
     gradients_of,
 )
-from tests import oracles
 
 LR = 0.05
 
@@ -39,17 +38,6 @@ def row_sparse(rows: list[int], values: Tensor, size: int) -> Tensor:
 
 def parameter(*shape: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(*shape, generator=seeded(0), dtype=torch.float64))
-
-
-def test_a_dense_gradient_gets_adam_as_published():
-    weight = parameter(5)
-    start = weight.tolist()
-    gradients = torch.randn(30, 5, generator=seeded(1), dtype=torch.float64)
-    optimizer = RowAdam([weight], lr=LR)
-    for gradient in gradients:
-        weight.grad = gradient.clone()
-        optimizer.step()
-    assert weight.tolist() == pytest.approx(oracles.adam(start, gradients.tolist(), LR), rel=1e-12)
 
 
 def usage(steps: int, size: int) -> list[list[int]]:

@@ -24,27 +24,22 @@ def pairs(path: Path, count: int) -> str:
     return str(path)
 
 
-def test_a_finished_run_with_other_text_is_refused(recipe, tmp_path):
+@pytest.mark.parametrize("key", ["--sources", "--development"])
+def test_a_run_with_other_text_is_refused_unfinished_or_finished(key, recipe, tmp_path):
     own, output = tmp_path / "own.tsv", tmp_path / "out"
-    chosen = load_recipe(recipe, ["--sources", pairs(own, 20)])
-    first = train(chosen, output)
-    assert train(chosen, output) == first
-    pairs(own, 30)
-    with pytest.raises(CheckpointError):
-        train(chosen, output)
-    assert train(chosen, output, overwrite=True).examples == 30
-
-
-def test_a_run_does_not_resume_with_other_text(recipe, tmp_path):
-    own, output = tmp_path / "own.tsv", tmp_path / "out"
-    chosen = load_recipe(recipe, ["--sources", pairs(own, 20), "--checkpoint_every", "1"])
+    chosen = load_recipe(recipe, [key, pairs(own, 20), "--checkpoint_every", "1"])
     with breaking_at(0):
         train(chosen, output)
+    done = None
+    for _ in range(2):
+        pairs(own, 30)
+        with pytest.raises(CheckpointError):
+            train(chosen, output)
+        pairs(own, 20)
+        before, done = done, train(chosen, output)
+    assert done == before
     pairs(own, 30)
-    with pytest.raises(CheckpointError):
-        train(chosen, output)
-    pairs(own, 20)
-    assert train(chosen, output).examples == 20
+    assert train(chosen, output, overwrite=True).examples == (30 if key == "--sources" else 60)
 
 
 def test_runs_share_a_work_folder_only_with_equal_text(recipe, tmp_path):
