@@ -74,10 +74,8 @@ class SsruConfig(Seq2SeqConfig):
 class SsruEncoding(Encoding):
     """Encoded template and source, as one sequence.
 
-    Attributes:
-        keys_values: Keys and values of the decoder's attention, (batch, template + source, layers
-            * 2 * hidden).
-        free_is_token, free_keys_values: Mask, keys and values without the template, for guidance.
+    Keys and values of the decoder's attention are (batch, template + source, layers * 2 * hidden).
+    `free_` is for guidance: without the template.
     """
 
     keys_values: Tensor | None = None
@@ -150,12 +148,8 @@ class SsruBlock(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the states after the block, (batch, seq, hidden), and the last cell.
 
-        Args:
-            states: States before the block, (batch, seq, hidden).
-            cell: Cell before the first state, (batch, hidden).
-            keys: Keys of the encoder's states, (batch, heads, source, size of a head).
-            values: Values, of the same shape.
-            mask: True for tokens, (batch, 1, 1, source). None for all.
+        `cell` is the cell before the first state, (batch, hidden). Keys and values of the encoder's
+        states are (batch, heads, source, size of a head), and `mask` is True for its tokens.
         """
         forget = torch.sigmoid(self.forget(states).float())
         added = (1 - forget) * self.candidate(states)
