@@ -114,17 +114,10 @@ def command(name: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_rounded(value), ensure_ascii=False)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.7g}")
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return value
+    """Return JSON whose numbers are rounded to seven digits."""
+    text = json.dumps(value)
+    rounded = json.loads(text, parse_float=lambda number: float(f"{float(number):.7g}"))
+    return json.dumps(rounded, ensure_ascii=False)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from functools import partial
 import pytest
 import torch
 
-from paraphrastic_hf.layers.gated import GatedRecurrence
 from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.recurrent import (
     LSTM,
@@ -125,20 +124,6 @@ def test_the_gradient_of_an_lstm(peepholes, output_gate):
 def test_the_gradient_of_an_rnn(activation):
     given = (drawn(sum(SIZES), HIDDEN), drawn(HIDDEN, HIDDEN, seed=1))
     assert torch.autograd.gradcheck(lambda x, w: rnn_steps(x, SIZES, w, activation), given)
-
-
-@pytest.mark.parametrize("variant", [3, 4])
-def test_the_gradient_of_a_running_gran(variant):
-    layer = GatedRecurrence(HIDDEN, variant).double()
-    weights = [drawn(*weight.shape, seed=seed) for seed, weight in enumerate(layer.parameters())]
-    names = [name for name, _ in layer.named_parameters()]
-
-    def run(rows, *weights):
-        return torch.func.functional_call(
-            layer, dict(zip(names, weights, strict=True)), (rows, SIZES)
-        )
-
-    assert torch.autograd.gradcheck(run, (drawn(sum(SIZES), HIDDEN, seed=9), *weights))
 
 
 @pytest.mark.parametrize("projected_type", [torch.float32, torch.bfloat16])

@@ -44,14 +44,6 @@ def test_charagram_by_hand(settings, expected, pooled_only):
     torch.testing.assert_close(found, torch.tensor([expected]))
 
 
-def test_a_cnn_without_a_dense_layer_returns_its_filters():
-    model = new_encoder("char_cnn_no_dense")
-    filters = [w for group in model.filters.filters for w in group.weight.transpose(1, 2).tolist()]
-    rows = model.embedding.weight[TEXT].tolist()
-    expected = oracles.pooled_filters(rows, filters, [0.0] * 6, "relu")
-    torch.testing.assert_close(embed(model, torch.tensor([TEXT]))[0], torch.tensor(expected))
-
-
 def test_the_weighted_average_matches_its_equation():
     model = new_encoder("weighted")
     assert (model.importance.weight == 1).all()

@@ -30,15 +30,11 @@ def attend(
     """Compute softmax(scale Q K') V, (batch, heads, seq, size).
 
     Training in bfloat16 on a CPU uses matrix products instead of torch's fused kernel. They are up
-    to seven times faster there, but round Q K' to bfloat16. A query that may not attend to any key
-    gets zeros.
+    to seven times faster there, but round Q K' to bfloat16.
 
-    Args:
-        queries: Q, (batch, heads, seq, size). K and V are (batch, heads, keys, size).
-        mask: True where a query may attend, broadcast to (batch, heads, seq, keys). None allows
-            everything.
-        is_causal: Hide keys after the query's position. Needs as many keys as queries and no mask.
-        scale: 1 / sqrt(size) if None.
+    `mask` is True where a query may attend, broadcast to (batch, heads, seq, keys). A query that
+    may not attend to any key gets zeros. `is_causal` hides keys after the query's position, and
+    needs as many keys as queries and no mask. `scale` is 1 / sqrt(size) if None.
     """
     if not _use_products(queries, keys, mask):
         with _without_cudnn() if queries.is_cuda else nullcontext():
@@ -89,11 +85,9 @@ class Attention(nn.Module):
         For a state that may not attend to any key, all heads give zeros.
 
         Args:
-            mask: True where a state may attend, (batch, keys) or (batch, seq, keys). None allows
-                all keys.
+            mask: True where a state may attend, (batch, keys) or (batch, seq, keys).
             is_causal: Hide later states. With a mask, both conditions hold.
-            cache: Keys and values of earlier generation steps. `cache.update(keys, values, layer)`
-                appends the new keys and values and returns all of them.
+            cache: Keys and values of earlier generation steps, as in transformers.
             layer: Index of this layer in the cache.
         """
         queries = self._split(self.query(states))
@@ -164,13 +158,9 @@ class BilinearAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return weighted sums, (batch, seq, dim), and weights, (batch, seq, count).
 
-        Without any vectors, weights and sums are 0.
-
-        Args:
-            queries: u, (batch, seq, query_dim).
-            keys: Result of the method `keys`, (batch, count, query_dim).
-            vectors: v, (batch, count, dim).
-            is_token: False for padding, (batch, count).
+        `queries` are u, (batch, seq, query_dim), `keys` the result of the method `keys`, and
+        `vectors` v, (batch, count, dim). `is_token` is False for padding, (batch, count). Without
+        any vectors, weights and sums are 0.
         """
         scores = torch.bmm(queries, keys.transpose(1, 2))
         scores = scores.masked_fill(~is_token[:, None], torch.finfo(scores.dtype).min)
@@ -208,11 +198,9 @@ class AttentiveLSTM(nn.Module):
     ) -> tuple[Tensor, list[State]]:
         """Return the last layer's states, (batch, seq, hidden), and every layer's final state.
 
-        Args:
-            words: Word vectors, (batch, seq, input).
-            start: State and cell of every layer before the first step, (batch, hidden) each.
-            template: Vectors that z_t attends to, (batch, count, template).
-            is_token: False for padding of the template, (batch, count).
+        `words` are (batch, seq, input). `start` has the state and cell of every layer before the
+        first step. z_t attends to `template`, (batch, count, template), at the places in
+        `is_token`.
         """
         states, outputs = list(start), []
         first = self.inputs[0](words)
@@ -239,9 +227,7 @@ class AttentiveLSTM(nn.Module):
 def lstm_cell(gates: Tensor, cell: Tensor) -> State:
     """Return state and cell of an LSTM after one step, (batch, dim) each.
 
-    Args:
-        gates: W_x x + W_h h + b for i, f, c and o, concatenated, (batch, 4 dim).
-        cell: Previous cell, (batch, dim).
+    `gates` are W_x x + W_h h + b for i, f, c and o, concatenated, (batch, 4 dim).
     """
     hidden, after = _Cell.apply(gates, cell)  # type: ignore[no-untyped-call]
     return hidden, after

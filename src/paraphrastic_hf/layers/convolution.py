@@ -17,13 +17,9 @@ class PooledFilters(nn.Module):
 
         max over i of f(w . [x_i; ...; x_{i+n-1}] + b), for a filter w of width n
 
-    Windows lie within the text. A text shorter than the filter is padded with zero vectors. An
-    empty text gets the zero vector.
-
-    Args:
-        widths: Width of the filters of each group, in tokens, 1 or more.
-        counts: Number of filters in each group.
-        activation: Name of f in `ACTIVATIONS`. Must be monotonic.
+    `counts` are the numbers of filters of each of the `widths`. `activation` is the name of f in
+    `ACTIVATIONS`, which must be monotonic. Windows lie within the text. A text shorter than the
+    filter is padded with zero vectors. An empty text gets the zero vector.
     """
 
     def __init__(
@@ -39,11 +35,8 @@ class PooledFilters(nn.Module):
     def forward(self, rows: Tensor, lengths: Tensor, places: Tensor | None = None) -> Tensor:
         """Return the pooled values of all filters, (batch, filters).
 
-        Args:
-            rows: Token vectors, (tokens, size), texts concatenated. With `places`, the vectors of
-                the distinct tokens, so that each is multiplied by the filters only once.
-            lengths: Number of tokens of each text, (batch,). 0 is allowed.
-            places: Row of `rows` for each token, (tokens,), texts concatenated.
+        `rows` are token vectors, (tokens, size), texts concatenated. With `places`, (tokens,), they
+        are the vectors of distinct tokens, and token i has row `places[i]`.
         """
         if places is None:
             places = torch.arange(len(rows), device=rows.device)

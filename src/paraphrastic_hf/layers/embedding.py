@@ -17,22 +17,15 @@ from torch.nn import functional as F
 def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
     """Return the weighted sum of the table rows of each text's tokens, (batch, dim).
 
-    Args:
-        table: Token vectors, (vocab, dim). The gradient contains only the rows in `ids`.
-        ids: Table rows, (tokens,), texts concatenated.
-        lengths: Number of ids of each text, (batch,). 0 gives the zero vector.
-        weights: Weight of each token, (tokens,), without gradient.
+    `ids` and `weights`, (tokens,), are texts concatenated. A length of 0 gives the zero vector. The
+    gradient contains only the rows in `ids`. `weights` get none.
     """
     offsets = F.pad(lengths.cumsum(0), (1, 0))
     return _WeightedBag.apply(table, ids, offsets, weights)  # type: ignore[no-untyped-call]
 
 
 def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
-    """Sum the table rows of each bag, (bags, dim). The gradient is as large as the table.
-
-    Args:
-        ids: Table rows of each bag, (bags, width).
-    """
+    """Sum the table rows `ids`, (bags, width), of each bag, (bags, dim), with a dense gradient."""
     return _BagRows.apply(table, ids)  # type: ignore[no-untyped-call]
 
 
@@ -100,13 +93,8 @@ def sum_by_row(
 ) -> tuple[Tensor, Tensor]:
     """Sum the terms `weights[i] * vectors[sources[i]]` for each table row `ids[i]`.
 
-    Args:
-        vectors: Vectors, (count, dim). Several terms may use the same vector.
-        ids: Table row of each term, (terms,), 0 to 2^31 - 1.
-
-    Returns:
-        The distinct ids, ascending, (distinct,), and the sum for each id, (distinct, dim), without
-        a gradient.
+    Return the distinct ids, ascending, (distinct,), and the sum for each id, (distinct, dim),
+    without a gradient. Ids are below 2^31. Several terms may use the same vector.
     """
     ids, order = _sort(ids)
     rows, counts = torch.unique_consecutive(ids, return_counts=True)
@@ -142,12 +130,9 @@ ZERO_NIBBLE = 8  # the 4-bit value that stands for 0
 def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
     """Unpack a quantized table to (vocab, dimension) float32.
 
-    Each row consists of integers and a float32 scale. A value is an integer times the scale.
-
-    Args:
-        packed: (vocab, dimension + 4) int8 for 8 bits per value. For 4 bits, (vocab, ceil(dimension
-            / 2) + 4) uint8, with the first half of a row in the lower bits and the second half in
-            the upper bits.
+    Each row consists of integers and a float32 scale. A value is an integer times the scale. For 8
+    bits per value, `packed` is (vocab, dimension + 4) int8. For 4 bits, it is (vocab,
+    ceil(dimension / 2) + 4) uint8, with the first half of a row in the lower bits.
 
     Example:
         >>> scale = torch.tensor([[0.5]]).view(torch.uint8)

@@ -42,11 +42,9 @@ class GatedRecurrence(nn.Module):
         return self.states_and_gates(rows, sizes)[0]
 
     def states_and_gates(self, rows: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
-        """Return gated vectors and gates.
+        """Return the vectors a, (tokens, size), and gates from 0 to 1.
 
-        Returns:
-            Vectors a, (tokens, size), and gates from 0 to 1: (tokens, size) for one gate,
-            (tokens, 2 size) for two, (tokens, 0) for none.
+        Gates are (tokens, size) for one gate, (tokens, 2 size) for two, and (tokens, 0) for none.
         """
         hidden = self.lstm(rows, sizes)
         gates = linear(rows, self.weight_x, self.bias) + linear(hidden, self.weight_h)

@@ -87,11 +87,9 @@ class SummaryAttention(nn.Module):
     ) -> Tensor:
         """Return h' of each token, (batch, seq, dim). For an empty source, the softmax sum is 0.
 
-        Args:
-            states: h of each token, (batch, seq, dim).
-            embedded: e of each token, (batch, seq, key_dim).
-            keys: Keys of the source tokens, (batch, source, key_dim), like values.
-            is_token: False for padding of the source, (batch, source).
+        `states` are h, (batch, seq, dim), and `embedded` e, (batch, seq, key_dim). Keys and values
+        of the source are (batch, source, key_dim). `is_token` is False for its padding, (batch,
+        source).
         """
         queries = (self.query(states) + embedded) * HALF
         mask = is_token[:, None, None].bool()

@@ -72,12 +72,10 @@ class Padding:
     def of(
         cls, lengths: Tensor, device: torch.device | None = None, longest: int | None = None
     ) -> Padding:
-        """Find the positions of the tokens of a batch of texts.
+        """Find the positions of the tokens of a batch of texts, given their lengths, (batch,).
 
-        Args:
-            lengths: Number of tokens of each text, (batch,) int64. 0 is allowed.
-            device: Device of the tokens. Defaults to the device of `lengths`.
-            longest: Number of columns. Defaults to the greatest length.
+        `device` is the device of the tokens, by default that of `lengths`. `longest` is the number
+        of columns, by default the greatest length.
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))

@@ -60,8 +60,8 @@ FEWEST_ROWS = 16  # below this, MKL is faster
 def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
     """Compute left right^T + plus, (rows, columns), without a gradient.
 
-    `left` is (rows, inner) and `right` (columns, inner), of the same type. A transposed view is
-    equally fast. `plus` is (columns,) or (rows, columns).
+    The factors have the same type. A transposed view is equally fast. `plus` is (columns,) or
+    (rows, columns).
     """
     if not _use_onednn(left):
         return left @ right.T if plus is None else torch.addmm(plus, left, right.T)

@@ -55,11 +55,9 @@ def lstm_steps(
 ) -> Tensor:
     """Compute the packed states of `PeepholeLSTM`, (tokens, hidden).
 
-    Args:
-        projected: W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden). Without the output
-            gate o, the shape is (tokens, 3 hidden).
-        weight_h: W_h of the same gates, stacked, (4 or 3 hidden, hidden).
-        peepholes: Peephole weights w_c of i, f and, if used, o, (3 or 2, hidden).
+    `projected` is W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden), `weight_h` W_h of
+    the same gates, stacked, and `peepholes` w_c of i, f and o, (3, hidden). All lack o in a cell
+    without the output gate.
     """
     keeps = torch.is_grad_enabled()  # always False within `forward`
     given = (projected, places, sizes, weight_h, peepholes, keeps)
@@ -69,8 +67,8 @@ def lstm_steps(
 def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
     """Return the gradient of W, (output, hidden), for a recurrence that adds W s_{t-1} at step t.
 
-    `states` are s, (tokens, hidden), `deltas` the gradients of W s_{t-1}, (tokens, output), both
-    packed. `dtype` is the type to multiply in.
+    `states` are s and `deltas` the gradients of W s_{t-1}, both packed. `dtype` is the type to
+    multiply in.
     """
     parts = [state[:count] for state, count in zip(states.split(sizes), sizes[1:], strict=False)]
     before = torch.cat(parts) if parts else states[:0]
@@ -301,13 +299,9 @@ def run_directions(
 ) -> Tensor:
     """Return the states of one recurrence, or the merged states of two, (tokens, dim).
 
-    Args:
-        cells: One recurrence, or two for both directions.
-        rows: Token vectors, (tokens, dim), texts concatenated. With `places`, those of the distinct
-            tokens, (distinct, dim).
-        lengths: Number of tokens of each text, (batch,). 0 is allowed.
-        merge: How to merge two directions: `add`, `concatenate`, or `tanh` of the dense `layer`.
-        places: Row of `rows` for each token, (tokens,), texts concatenated.
+    `rows` are token vectors, (tokens, dim), texts concatenated. With `places`, (tokens,), they are
+    the vectors of distinct tokens, and token i has row `places[i]`. Two directions are merged by
+    `add`, `concatenate`, or `tanh` of the dense `layer`.
     """
     directions = []
     for cell, backward in zip(cells, (False, True), strict=False):

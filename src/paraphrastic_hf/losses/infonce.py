@@ -20,15 +20,9 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
 
         -log( e^(cos(s, t) / T) / (e^(cos(s, t) / T) + sum over t' of e^(cos(s, t') / T)) )
 
-    The negatives t' are the candidates that are allowed for s.
-
-    Args:
-        allowed: Which sentences may be negatives, `partner_language` or `opposite_side`.
-        temperature: Temperature T, positive. 0.05 is usual.
-
-    Returns:
-        Scalar: the term of s plus the term of t, averaged over the pairs. A pair without negatives
-        adds 0. The zero vector has cosine 0 with any vector.
+    The negatives t' are the candidates that are allowed for s (`pool.py`). T is the `temperature`,
+    usually 0.05. The result is the term of s plus the term of t, averaged over the pairs, a scalar.
+    A pair without negatives adds 0. The zero vector has cosine 0 with any vector.
     """
     if allowed not in POOLS:
         raise ValueError(f"allowed must be one of {', '.join(POOLS)}, got {allowed!r}")

@@ -21,11 +21,9 @@ LARGE_BLOCK = 2**26  # on a GPU, only to save memory
 
 
 def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
-    """Compute the log probability of each target token, (tokens,) nats.
+    """Return the log probability of each target, (tokens,) nats.
 
-    Args:
-        scores: Logits, (tokens, vocab) float32.
-        targets: Ids of the target tokens, (tokens,) int64.
+    `scores` are float32 logits, (tokens, vocab), and `targets` ids, (tokens,).
     """
     return -_CrossEntropy.apply(scores, targets, None, None)[0]
 
@@ -33,7 +31,7 @@ def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
 def cross_entropy_parts(
     logits: Tensor, targets: Tensor, smoothing: float, weights: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute the smoothed cross-entropy as two weighted terms. Their sum is the loss.
+    """Compute the smoothed cross-entropy as two weighted terms, whose sum is the loss.
 
     Args:
         logits: Logits of the next token, (tokens, vocab).

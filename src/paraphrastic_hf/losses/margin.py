@@ -33,7 +33,7 @@ def margin_loss(
         max(0, margin - cos(s, t) + cos(s, t')) + max(0, margin - cos(s, t) + cos(t, s'))
 
     The two-sided hinge has both terms (thesis, 3.1.3), the one-sided hinge only the first (thesis,
-    4.4).
+    4.4). The result is averaged over the batch, a scalar.
 
     Args:
         first: Embeddings s, (batch, dim), any scale. The zero vector has cosine 0 with any vector.
@@ -41,24 +41,13 @@ def margin_loss(
         negative_of_first: Embeddings t' of the negatives of s, (batch, dim).
         negative_of_second: Embeddings s' of the negatives of t, (batch, dim), or None for the
             one-sided hinge.
-        margin: Margin, in units of the similarity. 0 to 2 for cosines (thesis: 0.4), 0 or more for
-            dot products (thesis: 1).
+        margin: 0 to 2 for cosines (thesis: 0.4), 0 or more for dot products (thesis: 1).
         similarity: `cosine`, or `dot` for dot products (thesis, 3.5.1).
-        has_negative_of_first: Whether each s has a negative, (batch,). If False, the term of s is
-            0. None for all True.
-        has_negative_of_second: Whether each t has a negative, (batch,). If False, the term of t is
-            0. None for all True.
-
-    Returns:
-        Sum of the terms, averaged over the batch, a scalar.
-
-    Raises:
-        ValueError: If the shapes differ or `similarity` is unknown.
+        has_negative_of_first: False for each s without a negative, whose term is 0, (batch,).
+        has_negative_of_second: The same for each t.
 
     Example:
         >>> s, t, away = (torch.tensor([[*pair]]) for pair in ((1.0, 0.0), (0.6, 0.8), (0.0, 1.0)))
-        >>> margin_loss(s, t, away, -s, 0.4)  # 0.4 - 0.6 + 0, and 0.4 - 0.6 - 0.6
-        tensor(0.)
         >>> margin_loss(s, t, away, -s, 0.8)  # 0.8 - 0.6 + 0, and 0.8 - 0.6 - 0.6
         tensor(0.2000)
         >>> margin_loss(s, t, away, None, 0.9)  # 0.9 - 0.6 + 0 alone
@@ -86,7 +75,7 @@ def margin_loss(
 def margin_loss_of_rows(
     vectors: Tensor, rows: Tensor, margin: float, has_negative: Tensor, similarity: str = "cosine"
 ) -> Tensor:
-    """Compute `margin_loss` of embeddings that are rows of one matrix.
+    """Compute `margin_loss` of embeddings that are rows of one matrix, a scalar.
 
     With cosines this is several times faster than `margin_loss` on a CPU.
 
@@ -94,21 +83,13 @@ def margin_loss_of_rows(
         vectors: Embeddings of the texts of a batch, (texts, dim), any scale.
         rows: Row of s, t, t' and s' in `vectors` for each pair, (4, pairs). (3, pairs) without s'
             for the one-sided hinge.
-        margin: Margin, in units of the similarity. 0 to 2 for cosines, 0 or more for dot products.
         has_negative: Whether each s has a t' and each t an s', (2, pairs), or (1, pairs) for the
             one-sided hinge. If False, the term is 0.
-        similarity: `cosine` or `dot`.
-
-    Returns:
-        Sum of the terms, averaged over the pairs, a scalar.
 
     Example:
         >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]])
-        >>> pairs, both = torch.tensor([[0], [1], [2], [3]]), torch.ones(2, 1)
-        >>> margin_loss_of_rows(vectors, pairs, 0.8, both)
+        >>> margin_loss_of_rows(vectors, torch.tensor([[0], [1], [2], [3]]), 0.8, torch.ones(2, 1))
         tensor(0.2000)
-        >>> margin_loss_of_rows(vectors, pairs[:3], 0.9, both[:1])
-        tensor(0.3000)
     """
     if similarity != "cosine":
         first, second, of_first, *of_second = (vectors.index_select(0, row) for row in rows)

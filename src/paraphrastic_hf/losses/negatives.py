@@ -30,12 +30,11 @@ def select_negatives(
             most similar or a random one, each for half of the anchors on average.
         allowed: Which sentences may be chosen, `partner_language` or `opposite_side`.
         generator: Source of the random choices, on the CPU. `max` needs none.
-        rows: Indices of the anchors, (anchors,), the sentences that get a negative. None for all.
-        similarity: `cosine`, or `dot` for dot products.
+        rows: Indices of the anchors, (anchors,). None for all sentences.
 
     Returns:
-        Index of the negative of each anchor in the pool, (anchors,), or -1 if no sentence is
-        allowed. Among equally similar sentences the lowest index wins.
+        Index of each negative in the pool, (anchors,), or -1 if no sentence is allowed. Among
+        equally similar sentences the lowest index wins.
     """
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")

@@ -40,9 +40,8 @@ class Pool:
     def two_sides(self, allowed: str) -> tuple[Tensor, Tensor] | None:
         """Split the pool into two halves. The candidates of one half are the other half.
 
-        Returns:
-            Indices of the sentences of each half, (pairs,) each, with partners at the same
-            position. None if the pool has no such halves.
+        Return the indices of the sentences of each half, (pairs,) each, with partners at the same
+        position. None if the pool has no such halves.
         """
         sentences = torch.arange(len(self.embeddings), device=self.embeddings.device)
         if allowed == "opposite_side":
@@ -55,9 +54,8 @@ class Pool:
     def classes(self, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Group the anchors `rows` into classes with the same candidates.
 
-        Returns:
-            For each class, the positions of its anchors in `rows`, (members,), and the indices of
-            its candidates, (candidates,).
+        Return, for each class, the positions of its anchors in `rows`, (members,), and the indices
+        of its candidates, (candidates,).
         """
         if allowed == "opposite_side":
             wanted = 1 - rows % 2

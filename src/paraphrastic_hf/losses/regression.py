@@ -19,14 +19,9 @@ def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: fl
     """Compute the margin loss (thesis, 4.4) of student vectors and their targets, a scalar.
 
     The negative is the most similar target of another text. Unlike cosine regression, this loss
-    also moves a vector away from other targets, as translation retrieval requires.
-
-    Args:
-        vectors: Student embeddings, (batch, dim).
-        targets: Teacher embeddings, (batch, dim), not zero.
-        texts: Index of the text that each target encodes, (batch,). Targets of the same text are
-            not used as negatives.
-        margin: Margin, in units of the cosine, 0 to 2.
+    also moves a vector away from other targets, as translation retrieval requires. Vectors and
+    nonzero targets are (batch, dim). `texts` is the index of the text that each target encodes,
+    (batch,). The margin is a cosine.
     """
     cosines = F.normalize(vectors.float(), dim=1) @ F.normalize(targets.float(), dim=1).T
     same = texts[:, None] == texts
@@ -37,17 +32,10 @@ def hinge_of_targets(vectors: Tensor, targets: Tensor, texts: Tensor, margin: fl
 def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
     """Return the distribution over the two nearest integers whose mean is the score.
 
-    For example, a score of 3.6 gives p(3) = 0.4 and p(4) = 0.6:
-
         p_i = y - floor(y) at floor(y) + 1,   floor(y) - y + 1 at floor(y),   0 elsewhere
 
-    Args:
-        scores: Scores y, (batch,), from `lowest` to `highest`.
-        lowest: Lowest possible score, 1 in the papers.
-        highest: Highest possible score, K in the papers: 5 for relatedness.
-
-    Returns:
-        Probability of each integer, (batch, highest - lowest + 1).
+    For example, a score y of 3.6 gives p(3) = 0.4 and p(4) = 0.6. Scores are (batch,), from
+    `lowest` to `highest`, 1 to K in the papers. The result is (batch, highest - lowest + 1).
     """
     if len(scores) and not (scores.min() >= lowest and scores.max() <= highest):
         raise ValueError(

@@ -37,9 +37,8 @@ def draw_candidates(
 ) -> Candidates:
     """Return every token of a batch and a random sample of the other vocabulary tokens.
 
-    Args:
-        targets: Ids that the batch predicts, any shape.
-        extra: Number of other tokens to draw, at least 1. All if the vocabulary has fewer.
+    `targets` are ids of any shape. `extra` is the number of other tokens to draw, or all if the
+    vocabulary has fewer.
 
     Example:
         >>> found = draw_candidates(np.array([2, 2, 5]), 10, 4, np.random.default_rng(0))

@@ -23,10 +23,8 @@ def load_classifier(
 ) -> Classify:
     """Load a classifier as a function from texts to labels.
 
-    Args:
-        name: Directory or Hub repository of a classifier, of this package or of transformers.
-        labels: Labels that the model must be able to predict.
-        trust_remote_code: Whether to allow Python code from the model's repository to run.
+    `name` is a directory or Hub repository of a classifier, of this package or of transformers. It
+    must be able to predict all `labels`.
     """
     classify: Any
     with refused(ModelError, f"Cannot load the classifier in {name}"):

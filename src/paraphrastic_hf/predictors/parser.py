@@ -182,14 +182,8 @@ def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             of words i to j - 1.
 
     Returns:
-        The best split k of every span, and the score b of its best binary tree, both (batch, words
-        + 1, words + 1).
-
-    Example:
-        >>> scores = np.zeros((1, 4, 4), np.float32)
-        >>> scores[0, 1, 3] = 1  # the second and the third word are a phrase
-        >>> best_splits(scores)[0][0, 0, 3], best_splits(scores)[1][0, 0, 3]
-        (np.int32(1), np.float32(1.0))
+        The best split k of every span, and the score b of its best binary tree, in the shape of
+        `scores`.
     """
     batch, places, _ = scores.shape
     from_left = np.zeros((batch, places, places), np.float32)  # sentence, start, width

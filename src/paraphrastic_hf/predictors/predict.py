@@ -28,11 +28,9 @@ def text_inputs(
 ) -> dict[str, Tensor]:
     """Return the inputs of `TextsModel` for selected examples, (batch, seq) each.
 
-    Args:
-        sides: Token ids of the texts, or of the first and the second texts of pairs.
-        which: Indices of the examples, (batch,).
-        max_length: Maximum number of tokens per text. Longer texts are cut. None for no limit.
-        shuffle: Function that shuffles the padded ids of a side in place, given its mask.
+    `sides` are the token ids of the texts, or of the first and the second texts of pairs. `which`
+    are indices of examples. Texts longer than `max_length` tokens are cut. `shuffle` shuffles the
+    padded ids of a side in place, given its mask.
     """
     names = ("input_ids", "attention_mask", "token_type_ids")[: 2 + (len(sides) > 1)]
     parts = []

@@ -100,16 +100,11 @@ class Context:
 
 @dataclass(frozen=True)
 class JobEntry:
-    """Recipe class and `TrainingJob` of one kind of training.
-
-    Attributes:
-        implementation: `module:class` of the `TrainingJob`.
-        examples: Plural name of the training examples.
-    """
+    """Recipe class and `TrainingJob` of one kind of training."""
 
     recipe: type
-    implementation: str
-    examples: str
+    implementation: str  # `module:class` of the `TrainingJob`
+    examples: str  # plural name of the training examples
 
     def load(self) -> type[TrainingJob]:
         """Import the `TrainingJob`, and with it torch."""

@@ -52,21 +52,13 @@ Grid = Mapping[str, list[Any]]
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of one run in a search.
+    """Result of one run in a search."""
 
-    Attributes:
-        settings: Values of the searched keys, by full key name.
-        score: Best development score of the run, or None if it failed.
-        step: Optimizer step with the best score.
-        seconds: Wall time of the run, without time before an interruption.
-        error: Error message of a failed run.
-    """
-
-    settings: Settings
-    score: float | None = None
-    step: int | None = None
-    seconds: float = 0.0
-    error: str | None = None
+    settings: Settings  # values of the searched keys, by full key name
+    score: float | None = None  # best development score, or None if the run failed
+    step: int | None = None  # optimizer step with the best score
+    seconds: float = 0.0  # wall time, without time before an interruption
+    error: str | None = None  # error message of a failed run
 
 
 def tune(

@@ -65,10 +65,11 @@ run: {{log_every: 50, development: none}}
 AGGRESSIVE = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
 
 
-def write_recipe(folder: Path, text: str = SMALL) -> Path:
+def write_recipe(folder: Path, text: str = SMALL, sources: str = "") -> Path:
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
-    return written(folder, text.format(path=f"{{path: {pairs}, languages: [en, fr]}}"))
+    path = sources or f"{{path: {pairs}, languages: [en, fr]}}"
+    return written(folder, text.format(path=path))
 
 
 @pytest.fixture(scope="module")

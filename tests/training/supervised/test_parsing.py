@@ -1,9 +1,7 @@
 """A parsing run on a synthetic treebank in the format of GUM."""
 
 import shutil
-from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pytest
@@ -11,9 +9,7 @@ import pytest
 from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.supervised.parsing import Parsing
-from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
-from tests.training import runs
-from tests.training.runs import card, record, train
+from tests.training.runs import card, recipe_of, record, train
 
 DOCUMENTS = {
     "GUM_academic_art": 120,
@@ -29,10 +25,6 @@ head: {size: 16, span_size: 16, layers: 1}
 training: {batch_size: 8, epochs: 6, learning_rate: 2e-2}
 run: {checkpoint_every: 1000}
 """
-
-
-def recipe_of(folder: Path, *overrides: str, text: str = RECIPE) -> SupervisedRecipe:
-    return cast(SupervisedRecipe, runs.recipe_of(folder, text, *overrides))
 
 
 def sentence(random: np.random.Generator) -> str:
@@ -65,7 +57,7 @@ def data(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_parser_learns_a_grammar(data, tmp_path):
-    result = train(recipe_of(tmp_path), tmp_path / "out", data_root=data)
+    result = train(recipe_of(tmp_path, RECIPE), tmp_path / "out", data_root=data)
     found = record(tmp_path / "out")
     assert found["examples"] == {"train": 120, "validation": 20, "test": 20}
     assert result.best_score == found["validation"]["f1"]
@@ -86,7 +78,7 @@ parts:
   - tokenizer: {{kind: char_ngram, orders: [2], vocab_size: 50}}
     model: {{kind: charagram, activation: relu, hidden_size: 8, embedding_dropout: 0.0}}
 head: {rest}"""
-    recipe = recipe_of(tmp_path, "--training.steps", "2", text=text)
+    recipe = recipe_of(tmp_path, text, "--training.steps", "2")
     train(recipe, tmp_path / "out", data_root=data)
     parser = SentenceParser.from_pretrained(tmp_path / "out")
     assert parser.model.config.vector_size == 512 + 8
@@ -94,7 +86,7 @@ head: {rest}"""
 
 
 def test_extra_corpora_are_added_to_training(data, tmp_path):
-    problem = Parsing(recipe_of(tmp_path, "--task.extra_corpora", "treebank"), data)
+    problem = Parsing(recipe_of(tmp_path, RECIPE, "--task.extra_corpora", "treebank"), data)
     assert {split: len(trees) for split, trees in problem.trees.items()} == {
         **{"train": 122, "validation": 20, "test": 20}
     }
@@ -107,12 +99,12 @@ def test_open_texts_alone_are_used_for_training(data, tmp_path):
     shutil.copytree(data, root)
     (root / "gum" / "const" / "GUM_fiction_sea.ptb").write_text("(ROOT (NP (NN sea)))\n")
     for name, count in (("default", 121), ("open", 120)):
-        recipe = recipe_of(tmp_path, "--task.dataset.config", name)
+        recipe = recipe_of(tmp_path, RECIPE, "--task.dataset.config", name)
         assert len(Parsing(recipe, root).trees["train"]) == count
 
 
 def test_batches_have_sentences_of_similar_length(data, tmp_path):
-    problem = Parsing(recipe_of(tmp_path), data)
+    problem = Parsing(recipe_of(tmp_path, RECIPE), data)
     one_token = SimpleNamespace(encode_batch=lambda words: Ragged.from_lists([[2]] * len(words)))
     examples = problem.examples("train", one_token)  # type: ignore[arg-type]
     order = examples.arranged(np.arange(len(examples)), 10, np.random.default_rng(0))

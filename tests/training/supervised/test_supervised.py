@@ -12,10 +12,9 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.predictors.predict import SentencePredictor
-from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from tests.corpora.layouts import SICK_HEADER
-from tests.training.runs import record, train, weights
+from tests.training.runs import recipe_of, record, train, weights
 
 ANIMALS, THINGS = ["cat", "dog", "cow", "hen"], ["book", "lamp", "door", "cup"]
 JUDGMENT = {5.0: "ENTAILMENT", 3.0: "NEUTRAL", 1.0: "CONTRADICTION"}
@@ -70,16 +69,10 @@ def data(tmp_path_factory):
     return root
 
 
-def recipe_from(folder: Path, text: str, *overrides: str, **settings: Any) -> SupervisedRecipe:
-    path = folder / "recipe.yaml"
-    path.write_text(text.format(**settings), encoding="utf-8")
-    return load_recipe(path, overrides)
-
-
 def small(folder: Path, *overrides: str, **settings: Any) -> SupervisedRecipe:
     chosen = {"kind": "relatedness", "dataset": "sick", "model": "gated", **settings}
     chosen["marks"] = "none" if chosen["model"] == "averaging" else "end"
-    return recipe_from(folder, SMALL, *overrides, **chosen)
+    return recipe_of(folder, SMALL.format(**chosen), *overrides)
 
 
 def run(folder: Path, data: Path, *overrides: str, **settings: Any) -> Path:
@@ -149,7 +142,9 @@ def moved(before: Path, after: Path) -> dict[str, float]:
 @pytest.mark.parametrize("freeze", ["none", "tables", "encoder"])
 def test_only_frozen_parameters_do_not_change(freeze, start, data, tmp_path):
     options = ["--freeze", freeze, "--word_dropout", "0.25"]
-    train(recipe_from(tmp_path, STARTED, *options, start=start), tmp_path / "out", data_root=data)
+    train(
+        recipe_of(tmp_path, STARTED.format(start=start), *options), tmp_path / "out", data_root=data
+    )
     distance = moved(start, tmp_path / "out")
     table = distance.pop("embedding.weight")
     assert (table == 0) == (freeze != "none")
@@ -164,7 +159,7 @@ def test_only_frozen_parameters_do_not_change(freeze, start, data, tmp_path):
 @pytest.mark.parametrize("key", ["lambda_w", "lambda_c"])
 def test_penalties_keep_the_encoder_near_its_start(key, start, data, tmp_path):
     for value in ("0", "10"):
-        recipe = recipe_from(tmp_path, STARTED, f"--{key}", value, start=start)
+        recipe = recipe_of(tmp_path, STARTED.format(start=start), f"--{key}", value)
         train(recipe, tmp_path / value, data_root=data)
     free, held = (moved(start, tmp_path / value) for value in ("0", "10"))
     for parameter, distance in free.items():

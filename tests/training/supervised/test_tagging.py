@@ -11,10 +11,10 @@ from transformers import AutoModelForTokenClassification
 from paraphrastic_hf.models.encoders.charagram import CharagramConfig
 from paraphrastic_hf.predictors.tagger import Tagger
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.supervised.objective import SupervisedObjective
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from paraphrastic_hf.training.supervised.tagging import Tagging, read_splits
+from tests.training import runs
 from tests.training.runs import record, train
 
 CHARACTERS = "tokenizer: {kind: char, vocab_size: 60, marks: both, lowercase: false}"
@@ -71,11 +71,9 @@ def recipe_of(
     folder: Path, *overrides: str, name: str = "charagram", task: str = "dataset: treebank"
 ) -> SupervisedRecipe:
     tokenizer, model = ENCODERS[name]
-    path = folder / "recipe.yaml"
     model = f"model: {model}, hidden_size: 16, embedding_dropout: 0.0}}"
     text = f"task: {{kind: tagging, {task}}}\n{tokenizer}\n{model}\n{REST}"
-    path.write_text(text, encoding="utf-8")
-    return load_recipe(path, overrides)
+    return runs.recipe_of(folder, text, *overrides)
 
 
 @pytest.mark.parametrize(

@@ -44,20 +44,12 @@ logger = logging.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a batch of sentence pairs.
-
-    Attributes:
-        language: Language code.
-        ids: (batch, seq), including end marks, padded on the right.
-        lengths: (batch,) number of tokens of each sentence, including the end mark. On the CPU, so
-            that no step waits for a GPU.
-        candidates: Vocabulary tokens to score. None for the whole vocabulary.
-    """
+    """One side of a batch of sentence pairs."""
 
     language: str
-    ids: Tensor
-    lengths: Tensor
-    candidates: Candidates | None = None
+    ids: Tensor  # (batch, seq), including end marks, padded on the right
+    lengths: Tensor  # (batch,) numbers of tokens. On the CPU, so that no step waits for a GPU
+    candidates: Candidates | None = None  # tokens to score. None for the whole vocabulary
 
     @cached_property
     def padding(self) -> Padding:
@@ -71,24 +63,18 @@ class Side:
 
 @dataclass(frozen=True)
 class PairTerms:
-    """Loss terms of a batch of pairs, as sums over the batch.
+    """Loss terms of a batch of pairs, in nats, as sums over the batch.
 
-    Attributes:
-        nll: -ln p of the written sentences, in nats, by task. For translations with label smoothing
-            e, it is multiplied by 1 - e.
-        smoothing: Second term of label smoothing, e times the mean -ln p of the whole vocabulary,
-            by translation task. Empty without smoothing.
-        kl: KL(posterior || prior) in nats, by variable. For `semantic`, if both sentences of a pair
-            are encoded, the weighted average of their two KL terms.
-        posteriors: Posteriors by variable and index of the side.
-        tokens: Number of predicted tokens, by task.
+    For translations with label smoothing e, `nll` is (1 - e) times -ln p, and `smoothing` is e
+    times the mean -ln p of the whole vocabulary. If both sentences of a pair are encoded, the KL
+    divergence of `semantic` is the weighted average of two.
     """
 
-    nll: dict[str, Tensor]
-    smoothing: dict[str, Tensor]
-    kl: dict[str, Tensor]
-    posteriors: dict[tuple[str, int], Gaussian]
-    tokens: dict[str, int]
+    nll: dict[str, Tensor]  # -ln p of the written sentences, by task
+    smoothing: dict[str, Tensor]  # by translation task. Empty without smoothing
+    kl: dict[str, Tensor]  # KL(posterior || prior), by variable
+    posteriors: dict[tuple[str, int], Gaussian]  # by variable and index of the side
+    tokens: dict[str, int]  # number of predicted tokens, by task
 
     @property
     def semantic(self) -> list[Tensor | None]:
@@ -301,15 +287,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Compute every loss term of a batch of pairs (thesis, 5.5 and 5.6.2).
 
         Unlike in the thesis, both sides are encoded, because translation needs both. Reconstruction
-        reads only the chosen side. The KL term weights each side by how often it is chosen, or both
-        equally without reconstruction.
-
-        Args:
-            sides: Both sides of the pairs.
-            chosen: (batch,) index of the side whose semantic variable reconstruction reads.
-            smoothing: Label smoothing of the translation tasks, 0 to below 1.
-            sample: Whether to sample variables from their posteriors. If False, use the means, as
-                in the released code.
+        reads only the side `chosen` for each pair, (batch,). The KL term weights each side by how
+        often it is chosen, or both equally without reconstruction. `smoothing` applies to
+        translation. With `sample`, variables are sampled from their posteriors. Otherwise their
+        means are used, as in the released code.
         """
         self.before_reading({"sides": sides})
         languages = [side.language for side in sides]

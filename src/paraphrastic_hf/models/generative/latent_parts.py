@@ -295,11 +295,8 @@ class Scorer(nn.Module):
     ) -> Tensor:
         """Return the scores of the requested tokens, (places, tokens).
 
-        Args:
-            states: Decoder states, (places, width).
-            latent: v of each sentence, (batch, latent).
-            sentence: Index of each place's sentence, (places,).
-            tokens: Ids of the tokens to score, (tokens,), without duplicates. None for all tokens.
+        `states` are (places, width), `latent` v of each sentence, (batch, latent), and `sentence`
+        the index of each place's sentence. `tokens` are distinct ids, None for all tokens.
         """
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         count = len(rows)

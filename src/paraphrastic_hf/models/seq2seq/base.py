@@ -36,15 +36,10 @@ class Seq2SeqConfig(PreTrainedConfig):
 
 @dataclass
 class Encoding(ModelOutput):
-    """Encoded source. Generation repeats every field for each beam.
+    """Encoded source. Generation repeats every field for each beam."""
 
-    Attributes:
-        last_hidden_state: States of the tokens, (batch, source, dim).
-        is_token: False for padding, (batch, source).
-    """
-
-    last_hidden_state: Tensor | None = None
-    is_token: Tensor | None = None
+    last_hidden_state: Tensor | None = None  # states of the tokens, (batch, source, dim)
+    is_token: Tensor | None = None  # False for padding, (batch, source)
 
 
 def token_mask(ids: Tensor, mask: Tensor | None) -> Tensor:

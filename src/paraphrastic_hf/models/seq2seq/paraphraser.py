@@ -61,17 +61,11 @@ class ParaphraserConfig(Seq2SeqConfig):
 
 @dataclass
 class SourceEncoding(Encoding):
-    """Encoded source and, for a model that reads one, its template.
+    """Encoded source and, for a model that reads one, its template."""
 
-    Attributes:
-        source_ids: Ids of the source, (batch, source), for copying.
-        template_states: States of the template's tokens, (batch, template, hidden), or None.
-        is_template: False for padding of the template, (batch, template), or None.
-    """
-
-    source_ids: Tensor | None = None
-    template_states: Tensor | None = None
-    is_template: Tensor | None = None
+    source_ids: Tensor | None = None  # (batch, source), for copying
+    template_states: Tensor | None = None  # states of its tokens, (batch, template, hidden)
+    is_template: Tensor | None = None  # False for its padding, (batch, template)
 
 
 class _Encoder(nn.Module):

@@ -75,11 +75,11 @@ class SsruConfig(Seq2SeqConfig):
 class SsruEncoding(Encoding):
     """Encoded template and source, as one sequence. With guidance, a second side has no template.
 
-    Attributes:
-        is_read: False for positions that the decoder does not read, (batch, sides, source).
-        keys_values: Keys and values of the decoder's attention, (batch, sides, layers * 2, heads,
-            source, size of a head).
-    """
+            Attributes:
+            is_read: False for positions that the decoder does not read, (batch, sides, source).
+            keys_values: Keys and values of the decoder's attention, (batch, sides, layers * 2, heads,
+                source, size of a head).
+        """
 
     is_read: Tensor | None = None
     keys_values: Tensor | None = None
@@ -165,12 +165,8 @@ class SsruBlock(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the states after the block, (batch, seq, hidden), and the last cell.
 
-        Args:
-            states: States before the block, (batch, seq, hidden).
-            cell: Cell before the first state, (batch, hidden).
-            keys: Keys of the encoder's states, (batch, heads, source, size of a head).
-            values: Values, of the same shape.
-            mask: True for tokens, (batch, 1, 1, source). None for all.
+        `cell` is the cell before the first state, (batch, hidden). Keys and values of the encoder's
+        states are (batch, heads, source, size of a head), and `mask` is True for its tokens.
         """
         forget = torch.sigmoid(self.forget(states).float())
         added = (1 - forget) * self.candidate(states)

@@ -196,9 +196,8 @@ def _counted(lengths: Tensor) -> Tensor:
 def _spans(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """List all spans of a batch of sentences, sorted by sentence, start and end.
 
-    Returns:
-        Index of each span's left boundary in the result of `_places`, (spans,). Index of its right
-        boundary, (spans,). Its sentence, start and end, (spans, 3).
+    Return the indices of each span's left and right boundary in the result of `_places`, (spans,)
+    each, and its sentence, start and end, (spans, 3).
     """
     starts = _counted(lengths)
     widths = lengths.repeat_interleave(lengths) - starts  # number of spans with this start

@@ -38,17 +38,11 @@ class RelatednessConfig(SupervisedConfig):
 
 @dataclass
 class RelatednessOutput(ModelOutput):
-    """Output of a relatedness model.
+    """Output of a relatedness model."""
 
-    Attributes:
-        loss: Mean KL divergence from the target distribution in nats, scalar. Only with labels.
-        logits: (batch, 1) scores, from `lowest` to `highest`.
-        score_logits: (batch, K) logits of the distribution over the K integer scores.
-    """
-
-    loss: Tensor | None = None
-    logits: Tensor | None = None
-    score_logits: Tensor | None = None
+    loss: Tensor | None = None  # mean KL divergence from the targets in nats, only with labels
+    logits: Tensor | None = None  # (batch, 1) scores, from `lowest` to `highest`
+    score_logits: Tensor | None = None  # (batch, K) logits of the K integer scores
 
 
 class RelatednessModel(TextsModel):

@@ -108,12 +108,8 @@ def side_by_side(
 ) -> np.ndarray:
     """Concatenate the vectors of teachers. A cosine is then the weighted mean of their cosines.
 
-    Args:
-        vectors: Unit vectors of each teacher, (texts, dim).
-        dimension: Number of leading principal axes to project onto. None keeps all dimensions.
-
-    Returns:
-        (texts, dimension) float16. Unit vectors, unless projected.
+    `vectors` are the unit vectors of each teacher, (texts, dim). The result, float16, is projected
+    onto the `dimension` leading principal axes, unless this is None.
 
     Example:
         >>> one, other = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0], [1.0]])

@@ -101,15 +101,7 @@ def check_recipe(recipe: Any) -> None:
 
 
 def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:
-    """Raise RecipeError if a tokenizer lacks the marks that a model needs, or has n-grams.
-
-    Args:
-        marks: Marks that the model needs: `end` or `both`.
-        because: Reason for these marks, for the message.
-
-    Example:
-        >>> check_marks(TokenizerArguments(marks="end"), "end", "translations end with </s>")
-    """
+    """Raise RecipeError unless a tokenizer has the `marks` that a model needs, and no n-grams."""
     if tokenizer.marks != marks or tokenizer.kind == "char_ngram":
         raise RecipeError(
             f"tokenizer.marks must be {marks}, because {because}, and tokenizer.kind must be "

@@ -12,24 +12,14 @@ MOST = 100  # encoder steps before a decoder step
 
 @dataclass
 class Aggression:
-    """Turns of encoders and decoders in aggressive training. Checkpoints save them.
+    """Turns of encoders and decoders in aggressive training. Checkpoints save them."""
 
-    Attributes:
-        is_on: Whether aggressive training continues.
-        count: Encoder steps since the last decoder step.
-        total: Sum of the losses in the current window of steps.
-        before: Mean loss of the previous window, None in the first window.
-        information: Largest mutual information so far, in nats. Negative before the first
-            evaluation.
-        is_decoders_turn: Whether the next step trains the decoders.
-    """
-
-    is_on: bool = True
-    count: int = 0
-    total: float = 0.0
-    before: float | None = None
-    information: float = -1.0
-    is_decoders_turn: bool = False
+    is_on: bool = True  # whether aggressive training continues
+    count: int = 0  # encoder steps since the last decoder step
+    total: float = 0.0  # sum of the losses in the current window of steps
+    before: float | None = None  # mean loss of the previous window
+    information: float = -1.0  # largest mutual information so far, in nats, -1 before the first
+    is_decoders_turn: bool = False  # whether the next step trains the decoders
 
     def add(self, loss: float) -> None:
         """Record the loss of a step. A decoder step is not recorded, but starts a new count."""

@@ -37,23 +37,17 @@ from paraphrastic_hf.training.generative.recipe import GenerativeRecipe, Generat
 
 @dataclass(frozen=True)
 class PairBatch:
-    """A batch of pairs.
+    """A batch of pairs of one bitext.
 
-    Attributes:
-        own: Indices of the two sentences of this process's pairs, (pairs, 2).
-        bitext: Index of the bitext of the pairs.
-        weight: Factor of sums over the pairs: the number of processes divided by the number of
-            pairs in the step.
-        share: Factor of means over the pairs: the share of the step's pairs that are in this batch
-            and process, times the number of processes.
-        number: Index of the batch in its step.
+    `weight` is a factor of sums over the pairs: the number of processes divided by the number of
+    pairs in the step. `share` is the same factor of means over the pairs.
     """
 
-    own: np.ndarray
-    bitext: int
+    own: np.ndarray  # indices of the two sentences of this process's pairs, (pairs, 2)
+    bitext: int  # index
     weight: float
     share: float
-    number: int
+    number: int  # index of the batch in its step
 
 
 class _PairTermsModule(nn.Module):

@@ -17,17 +17,11 @@ from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments
 
 @dataclass(frozen=True)
 class CandidateLists:
-    """Candidate translations of sentences, one list per sentence.
+    """Candidate translations of sentences, one list per sentence, concatenated."""
 
-    Attributes:
-        ids: Token ids of every candidate, with the end mark, lists concatenated.
-        counts: Number of candidates in each list, (lists,).
-        costs: Cost of each candidate, usually 0 to 1, (candidates,) float64.
-    """
-
-    ids: Ragged
-    counts: np.ndarray
-    costs: np.ndarray
+    ids: Ragged  # token ids of every candidate, with the end mark
+    counts: np.ndarray  # number of candidates in each list, (lists,)
+    costs: np.ndarray  # cost of each candidate, usually 0 to 1, (candidates,) float64
 
     def numbers(self) -> np.ndarray:
         """Return, for each candidate, the index of the list that it belongs to, (candidates,)."""

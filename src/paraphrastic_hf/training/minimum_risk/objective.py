@@ -27,17 +27,11 @@ from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe, Mini
 
 @dataclass(frozen=True)
 class Translations:
-    """Source sentences and reference translations.
+    """Source sentences and reference translations."""
 
-    Attributes:
-        sources: Token ids of the source sentences.
-        targets: Token ids of the references, with the end mark.
-        texts: The references as UTF-8 bytes.
-    """
-
-    sources: Ragged
-    targets: Ragged
-    texts: Ragged
+    sources: Ragged  # token ids
+    targets: Ragged  # token ids of the references, with the end mark
+    texts: Ragged  # the references as UTF-8 bytes
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -57,16 +51,11 @@ class Translations:
 class RiskBatch:
     """A batch of pairs with candidates.
 
-    Attributes:
-        own: Indices of this process's pairs, (pairs,).
-        lists: Candidates of these pairs.
-        tokens: Factor of a mean over reference tokens: the share of the step's reference tokens
-            that are in this batch and process, times the number of processes.
-        pairs: Factor of a mean over pairs: the share of the step's pairs that are in this batch and
-            process, times the number of processes.
+    `tokens` and `pairs` are factors of means over reference tokens and pairs: the share of the step
+    that is in this batch and process, times the number of processes.
     """
 
-    own: np.ndarray
+    own: np.ndarray  # indices of this process's pairs, (pairs,)
     lists: CandidateLists
     tokens: float
     pairs: float
@@ -172,9 +161,7 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
 def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
     """Return the expected cost of each list, (lists,), in the unit of the costs.
 
-    Args:
-        sums: Log probability of each candidate, summed over its tokens, (candidates,).
-        probability: Score in the softmax, as in `list_scores`.
+    `sums` are log probabilities of candidates, summed over their tokens, (candidates,).
     """
     lengths = torch.from_numpy(np.diff(lists.ids.offsets)).to(sums.device)
     scores = list_scores(sums, lengths, probability)

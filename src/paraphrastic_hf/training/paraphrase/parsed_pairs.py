@@ -60,23 +60,13 @@ class ParsedSentence:
 
 @dataclass(frozen=True)
 class ParsedCorpus:
-    """Token ids that a model learns from.
+    """Token ids that a model learns from."""
 
-    Attributes:
-        sentences: Ids of all source texts, then of all target texts. Stored once if both are the
-            same texts.
-        templates: Ids of each target's template. None if the model does not read templates
-            separately.
-        group: Group of each sentence, (2N,), the same for equal sentences.
-        counts: Templates of the target sentences with their counts, most frequent first.
-        given: Number of pairs from a development file, at the end.
-    """
-
-    sentences: Ragged
-    templates: Ragged | None
-    group: np.ndarray
-    counts: list[tuple[str, int]]
-    given: int
+    sentences: Ragged  # all sources, then all targets. Stored once if both are the same texts
+    templates: Ragged | None  # of each target, None if the model reads no separate templates
+    group: np.ndarray  # group of each sentence, (2N,), the same for equal sentences
+    counts: list[tuple[str, int]]  # templates of the targets, most frequent first
+    given: int  # number of pairs from a development file, at the end
 
     def __len__(self) -> int:
         return len(self.group) // 2
@@ -197,9 +187,8 @@ def build_parsed_corpus(
 ) -> None:
     """Tokenize the texts that a model reads and writes, and save them to a folder.
 
-    Args:
-        tokenizer: Tokenizer of the targets: sentences or parses.
-        given: Number of pairs from a development file, at the end.
+    `tokenizer` is for the targets: sentences or parses. `given` is the number of pairs from a
+    development file, at the end.
     """
     sides = [side for pair in pairs for side in pair]
     is_parse = recipe.model.writes == PARSE

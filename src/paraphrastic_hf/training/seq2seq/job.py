@@ -38,23 +38,15 @@ HEADS, FEED_FORWARD_FACTOR, POSITIONS = 4, 4, 512  # defaults of stock models
 
 
 class Seq2SeqRun:
-    """Base of training jobs of encoder-decoders. Subclasses set the attributes in `build`.
-
-    Attributes:
-        corpus: Corpus whose `sentences` are the tokenized texts that the model reads and writes.
-        templates: Template of each target. None for models without templates.
-        kept: Source and target of each training pair, as indices of `sentences`, (pairs, 2).
-        held_out: Source and target of each held-out pair, as indices of `sentences`, (pairs, 2).
-        start: Id of the token that the decoder begins with.
-    """
+    """Base of training jobs of encoder-decoders. Subclasses set the attributes in `build`."""
 
     recipe: Any
     tokenizer: TextTokenizer
-    corpus: Any
-    templates: Ragged | None = None
-    kept: np.ndarray
-    held_out: np.ndarray
-    start: int
+    corpus: Any  # its `sentences` are the tokenized texts that the model reads and writes
+    templates: Ragged | None = None  # of each target. None for models without templates
+    kept: np.ndarray  # source and target of each training pair, indices of sentences, (pairs, 2)
+    held_out: np.ndarray  # the same of each held-out pair
+    start: int  # id of the token that the decoder begins with
 
     def new_model(self, model_class: Any, config: Any) -> Any:
         """Return a model with random weights. Raise an error if it does not fit into memory."""

@@ -23,16 +23,10 @@ SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out p
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """A batch of examples.
+    """A batch of examples. `weight` is a factor of their mean loss."""
 
-    Attributes:
-        own: Indices of this process's examples, (examples,).
-        weight: Factor of the mean loss of these examples: their share of the step's predicted
-            tokens, times the number of processes.
-    """
-
-    own: np.ndarray
-    weight: float
+    own: np.ndarray  # indices of this process's examples, (examples,)
+    weight: float  # their share of the step's predicted tokens, times the number of processes
 
 
 class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
@@ -109,16 +103,12 @@ def seq2seq_inputs(
     device: torch.device,
     templates: Ragged | None = None,
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """Return the inputs of an encoder-decoder for pairs of texts, and the tokens to predict.
+    """Return the inputs of an encoder-decoder for pairs of texts, and the tokens to predict,
+    (tokens,).
 
-    Args:
-        sides: Indices of sources and targets, (pairs, 2).
-        templates: Token ids of each target's template (thesis, 6.3). The last sentences are then
-            the targets, in the order of the templates. None for models without templates.
-
-    Returns:
-        Arguments of the model, and the tokens to predict, (tokens,). The argument
-        `logits_at` is True at their positions.
+    `sides` are indices of sources and targets, (pairs, 2). `templates` are the token ids of each
+    target's template (thesis, 6.3). The last sentences are then the targets, in the order of the
+    templates. The input `logits_at` is True at the positions to predict.
     """
     source, source_mask = sentences.padded(sides[:, 0])
     target, target_mask = sentences.padded(sides[:, 1])

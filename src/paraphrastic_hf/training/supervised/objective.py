@@ -20,18 +20,11 @@ from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 
 @dataclass(frozen=True)
 class Batch:
-    """The examples of one optimizer step.
+    """The examples of one optimizer step. `weight` is a factor of their loss."""
 
-    Attributes:
-        own: Indices of this process's examples.
-        whole: Indices of the examples in all processes.
-        weight: Factor of the loss: this process's share of the labels, times the number of
-            processes.
-    """
-
-    own: np.ndarray
-    whole: np.ndarray
-    weight: float
+    own: np.ndarray  # indices of this process's examples
+    whole: np.ndarray  # indices of the examples in all processes
+    weight: float  # this process's share of the labels, times the number of processes
 
 
 class SupervisedObjective(Objective):

@@ -32,13 +32,9 @@ RAREST_CHAIN = 2  # minimum number of occurrences of a span label in training
 
 @dataclass(frozen=True)
 class TreeExamples(WordExamples):
-    """The parsed sentences of a split.
+    """The parsed sentences of a split."""
 
-    Attributes:
-        phrases: Start, end and label index of the phrases of each sentence, (phrases, 3).
-    """
-
-    phrases: list[np.ndarray]
+    phrases: list[np.ndarray]  # start, end and label index, (phrases, 3), by sentence
 
     def labels_in(self, rows: np.ndarray) -> int:
         return int(self.tags.lengths(rows).sum())

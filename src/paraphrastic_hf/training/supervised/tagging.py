@@ -38,19 +38,12 @@ HELD_OUT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class WordExamples(Examples):
-    """The tagged sentences of a split.
+    """The tagged sentences of a split."""
 
-    Attributes:
-        gold: Sentences or trees with gold labels.
-        corpus: Tokenized words of the sentences.
-        tags: Indices of the gold tags, -100 for a tag that does not occur in training.
-        max_length: Maximum number of tokens per word. Longer words are truncated.
-    """
-
-    gold: list[Any]
-    corpus: Sentences
-    tags: Ragged
-    max_length: int
+    gold: list[Any]  # sentences or trees with gold labels
+    corpus: Sentences  # tokenized words
+    tags: Ragged  # indices of the gold tags, -100 for a tag that does not occur in training
+    max_length: int  # maximum number of tokens per word. Longer words are truncated
 
     def labels_in(self, rows: np.ndarray) -> int:
         tags, mask = self.tags.padded(rows)

@@ -60,17 +60,11 @@ class SupervisedTask(Protocol):
 
 @dataclass(frozen=True)
 class TextExamples(Examples):
-    """Rows of one or two texts.
+    """Rows of one or two texts."""
 
-    Attributes:
-        sides: Token ids of each text column.
-        gold: Scores or class indices, (rows,).
-        max_length: Maximum number of tokens per text. Longer texts are truncated.
-    """
-
-    sides: list[Ragged]
-    gold: np.ndarray
-    max_length: int
+    sides: list[Ragged]  # token ids of each text column
+    gold: np.ndarray  # scores or class indices, (rows,)
+    max_length: int  # maximum number of tokens per text. Longer texts are truncated
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None

@@ -15,44 +15,24 @@ from paraphrastic_hf.training.generative import job as generative_run
 from paraphrastic_hf.training.generative.job import Generative
 from paraphrastic_hf.training.generative.objective import PairBatch
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from tests.training.runs import log, train, written
+from tests.training.generative import test_generative
+from tests.training.generative.test_generative import PAIRS, SMALL
+from tests.training.runs import log, train
 
-LINES = [
-    ("the cat sleeps", "le chat dort", "猫 在 睡觉"),
-    ("a dog barks at night", "un chien aboie la nuit", "狗 晚上 叫"),
-    ("she reads an old book", "elle lit un vieux livre", "她 读 一本 旧书"),
-    ("we eat bread", "nous mangeons du pain", "我们 吃 面包"),
-    ("the train leaves at nine", "le train part à neuf heures", "火车 九点 开"),
-    ("rain falls on the roof", "la pluie tombe sur le toit", "雨 落在 屋顶上"),
-    ("he plays the piano", "il joue du piano", "他 弹 钢琴"),
-    ("birds sing", "les oiseaux chantent", "鸟 在 唱歌"),
-]
-SMALL = """
-kind: generative
-data:
-  sources:
-    - {{path: {folder}/en-fr.tsv, languages: [en, fr]}}
-    - {{path: {folder}/zh-en.tsv, languages: [zh, en]}}
-  held_out: 0
-tokenizer: {{kind: word, vocab_size: 200, marks: end}}
-model: {{kind: mgt, hidden_size: 32, encoder_layers: 1, heads: 2, feed_forward: 32, dropout: 0}}
-training:
-  epochs: 150
-  batch_tokens: 60
-  accumulate: 2
-  learning_rate: 0.01
-  warmup_steps: 5
-  kl_weight: 0.02
-  schedule: constant
-run: {{log_every: 50, development: none}}
-"""
+CHINESE = (
+    "猫 在 睡觉 | 狗 晚上 叫 | 她 读 一本 旧书 | 我们 吃 面包 | 火车 九点 开 | 雨 落在 屋顶上 | "
+)
+CHINESE += "他 弹 钢琴 | 鸟 在 唱歌"
+LINES = [(*pair, line) for pair, line in zip(PAIRS, CHINESE.split(" | "), strict=True)]
+SOURCES = "{{path: {0}/pairs.tsv, languages: [en, fr]}}"
+SOURCES += ", {{path: {0}/zh-en.tsv, languages: [zh, en]}}"
+MULTILINGUAL = SMALL.replace("{{hidden_size", "{{kind: mgt, hidden_size").replace("100", "200")
 
 
-def write_recipe(folder: Path, text: str = SMALL) -> Path:
-    for name, chosen in (("en-fr", (0, 1)), ("zh-en", (2, 0))):
-        rows = ["\t".join(line[side] for side in chosen) for line in LINES]
-        (folder / f"{name}.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return written(folder, text.format(folder=folder))
+def write_recipe(folder: Path, sources: str = SOURCES) -> Path:
+    rows = [f"{chinese}\t{english}\n" for english, _, chinese in LINES]
+    (folder / "zh-en.tsv").write_text("".join(rows), encoding="utf-8")
+    return test_generative.write_recipe(folder, MULTILINGUAL, sources.format(folder))
 
 
 @pytest.fixture(scope="module")
@@ -98,11 +78,8 @@ def test_a_trained_model_can_add_a_language(trained, tmp_path):
     backwards = [" ".join(reversed(line[1].split())) for line in LINES]
     pairs = "".join(f"{line[0]}\t{new}\n" for line, new in zip(LINES, backwards, strict=True))
     (tmp_path / "en-es.tsv").write_text(pairs, encoding="utf-8")
-    recipe = write_recipe(tmp_path)
-    more = recipe.read_text().replace(
-        "  held_out", f"    - {{path: {tmp_path}/en-es.tsv, languages: [en, es]}}\n  held_out"
-    )
-    recipe.write_text(more)
+    more = ", {{path: {0}/en-es.tsv, languages: [en, es]}}"
+    recipe = write_recipe(tmp_path, SOURCES + more)
     options = ["--start", str(trained), "--epochs", "30", "--learning_rate", "0.005"]
     train(load_recipe(recipe, options), tmp_path / "out")
     model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
@@ -134,11 +111,8 @@ def test_languages_are_balanced_as_in_the_thesis(tmp_path):
 
 @pytest.mark.slow
 def test_a_start_fixes_the_model_and_a_bgt_its_languages(trained, tmp_path):
-    path = write_recipe(tmp_path)
-    of_two = "\n".join(line for line in SMALL.splitlines() if "zh-en" not in line)
-    bgt = of_two.replace("kind: mgt", "kind: bgt").replace("epochs: 150", "epochs: 0")
-    path.write_text(bgt.format(folder=tmp_path), encoding="utf-8")
-    train(load_recipe(path), tmp_path / "bgt")
+    of_two = load_recipe(test_generative.write_recipe(tmp_path), ["--epochs", "0"])
+    train(of_two, tmp_path / "bgt")
     path = write_recipe(tmp_path)
     recipe = load_recipe(path, ["--start", str(tmp_path / "bgt")])
     with pytest.raises(RecipeError):
