@@ -29,6 +29,14 @@ def word_encoder(vectors):
     return SentenceEncoder.from_table(table, WordTokenizer(list(vectors)), "made")
 
 
+def demo_encoder(seed):
+    """An averaging encoder with random vectors of the words of the demo pairs."""
+    lines = DEMO.read_text().replace("\t", "\n").splitlines()
+    tokenizer = WordTokenizer.train(lines, vocab_size=300)
+    table = np.random.default_rng(seed).standard_normal((tokenizer.vocab_size, 8))
+    return SentenceEncoder.from_table(table.astype(np.float32), tokenizer, "made")
+
+
 def write_ewt(folder, sentences):
     """Write both splits of UD English EWT, from words with Penn tags and relations."""
     text = ""

@@ -8,7 +8,7 @@ from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by, read_tagg
 from paraphrastic_hf.corpora.readers.words import read_word_list
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.text.word import WordTokenizer
-from tests.analyses.made import DEMO, word_encoder, write_ewt
+from tests.analyses.made import demo_encoder, word_encoder, write_ewt
 from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
 
@@ -76,13 +76,6 @@ def test_tagged_sentences_come_from_all_splits(tmp_path):
 
 
 # Weights
-
-
-def demo_encoder(seed):
-    lines = DEMO.read_text().replace("\t", "\n").splitlines()
-    tokenizer = WordTokenizer.train(lines, vocab_size=300)
-    table = np.random.default_rng(seed).standard_normal((tokenizer.vocab_size, 8))
-    return SentenceEncoder.from_table(table.astype(np.float32), tokenizer, "made")
 
 
 def test_scores_equal_those_of_the_scaled_tables(tmp_path):

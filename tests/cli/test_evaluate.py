@@ -9,11 +9,10 @@ from sentence_transformers.sentence_transformer.modules import Normalize, Static
 
 from paraphrastic_hf import SentenceEncoder, evaluate, evaluate_pairs
 from paraphrastic_hf.evaluation.report import headline_table
-from paraphrastic_hf.text.word import WordTokenizer
-from tests.analyses.made import DEMO, write_ewt
+from tests.analyses.made import DEMO, demo_encoder, write_ewt
 from tests.corpora.made_files import put
-from tests.evaluation.made_pairs import averaging
 from tests.evaluation.sts_files import PAIRS, write_sts
+from tests.made import averaging
 
 NORMALIZED = ["--normalize-embeddings", "--quiet"]
 
@@ -27,6 +26,8 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(subword, tmp_path,
     results = json.loads((output / "sts.json").read_text())
     assert "SentenceTransformer" in results["settings"]["encoder"]
     assert len(results["rows"]) == 39
+    assert printed.rstrip().endswith("\n".join(headline_table(results)))
+    assert ("MSRpar" in printed, "MSRpar" in (output / "sts.md").read_text()) == (False, True)
     (tmp_path / "lines.txt").write_text("the cat\na dog\n")
     run("encode", stock, tmp_path / "lines.txt", "--output", tmp_path / "v.npy", *NORMALIZED)
     np.testing.assert_allclose(np.linalg.norm(np.load(tmp_path / "v.npy"), axis=1), 1, rtol=1e-5)
@@ -48,17 +49,6 @@ def test_dimension_and_precision_are_in_the_name(tmp_path, run):
     options = ["--dimension", "80", "--precision", "int4"]
     found = run("evaluate", "english", "--data", data, *options).out
     assert f"| **english-80-int4** | {row} |" in found
-
-
-def test_the_headline_is_printed_last_and_datasets_are_in_the_file(tmp_path, run):
-    data, output = write_sts(tmp_path / "eval"), tmp_path / "report"
-    printed = run("evaluate", "tiny", "--data", data, "--output", output).out
-    assert printed.rstrip().splitlines()[-1].startswith("| ")
-    assert str(output / "sts.md") in printed
-    assert "MSRpar" not in printed
-    assert "MSRpar" in (output / "sts.md").read_text()
-    results = json.loads((output / "sts.json").read_text())
-    assert printed.rstrip().endswith("\n".join(headline_table(results)))
 
 
 def test_own_pairs_are_scored_by_the_type_of_their_third_column(tmp_path, run):
@@ -146,12 +136,10 @@ SENTENCE = [("the", "DT", "det"), ("cat", "NN", "root"), ("sleeps", "VBZ", "acl"
 @pytest.fixture
 def root(tmp_path):
     """A data root with every file that a kind reads, and a model in `model`."""
-    lines = DEMO.read_text().replace("\t", "\n").splitlines()
-    tokenizer = WordTokenizer.train(lines, vocab_size=300)
-    table = np.random.default_rng(0).standard_normal((tokenizer.vocab_size, 8))
-    encoder = SentenceEncoder.from_table(table.astype(np.float32), tokenizer)
+    encoder = demo_encoder(0)
     encoder.save_pretrained(tmp_path / "model")
-    words = "".join(f"{word} {500 - i}\n" for i, word in enumerate(tokenizer.tokens()[2:]))
+    names = encoder.tokenizer.tokens()[2:]
+    words = "".join(f"{word} {500 - i}\n" for i, word in enumerate(names))
     put(tmp_path, {"words/enwiki_vocab_min200.txt.xz": words})
     put(tmp_path, {"model/recipe.yaml": f"data: {{sources: [{json.dumps(str(DEMO))}]}}"})
     write_ewt(tmp_path / "eval", [SENTENCE] * 5)

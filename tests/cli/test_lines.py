@@ -13,7 +13,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.arrow import text_blocks
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.io.lines import read_blocks, valid_texts
-from tests.evaluation.made_pairs import averaging
+from tests.made import averaging
 
 SURROGATE = b"\xed\xa0\x80"  # a lone surrogate as some programs write it
 BAD = b"the cat\n\nthe \xff dog\n \t \nthe\0cat\nthe " + SURROGATE + b"\n"
@@ -274,13 +274,6 @@ def test_an_unwritable_output_is_found_first(command, tmp_path, run, monkeypatch
     assert str(output) in run(*words, "--output", output, status=2).err
     monkeypatch.setattr("os.access", lambda *_: False)
     assert str(tmp_path) in run(*words, "--output", tmp_path / "out", status=2).err
-
-
-def test_a_word_without_paraphrases_is_reported(tmp_path, run):
-    (tmp_path / "pairs.tsv").write_text("a dog runs\tthe hound runs\n")
-    said = run("corpus", "lexicon", tmp_path / "pairs.tsv", "--word", "dog").err
-    assert "dog" in said
-    assert "--min-count" in said
 
 
 ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]

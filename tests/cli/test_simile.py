@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf import SimileScorer
-from tests.evaluation.made_pairs import averaging
+from tests.made import averaging
 from tests.texts import SENTENCES
 
 HYPOTHESES, OTHERS, REFERENCES = SENTENCES[:9], SENTENCES[9:18], SENTENCES[1:10]

@@ -1,9 +1,7 @@
 """Encoders and tiny files with known cosines: each text is a number, the angle of its vector."""
 
 import numpy as np
-import torch
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.evaluation.measures.judged import Ranked
 from paraphrastic_hf.metrics.resampling import p_value
 from tests.evaluation.sts_files import write_lines
@@ -47,13 +45,6 @@ class Constant:
 
     def encode(self, texts):
         return np.ones((len(texts), 3))
-
-
-def averaging(tokenizer, size=8):
-    """An averaging encoder with a random table."""
-    torch.manual_seed(0)
-    config = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=size)
-    return SentenceEncoder(AveragingModel(config), tokenizer)
 
 
 def write_words(folder, name, gold):

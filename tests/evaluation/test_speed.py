@@ -8,7 +8,8 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from paraphrastic_hf import SentenceEncoder, evaluate
 from paraphrastic_hf.encoders.static import engine as static
 from paraphrastic_hf.evaluation.suites import speed
-from tests.evaluation.made_pairs import Lengths, averaging
+from tests.evaluation.made_pairs import Lengths
+from tests.made import averaging
 
 
 @pytest.fixture(autouse=True)

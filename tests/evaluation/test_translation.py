@@ -10,7 +10,8 @@ from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.suites.sts import YEARS
 from paraphrastic_hf.evaluation.suites.translation import MEANS, SUFFIXES, correlations
 from paraphrastic_hf.metrics import matching
-from tests.evaluation.made_pairs import Letters, averaging, row_of
+from tests.evaluation.made_pairs import Letters, row_of
+from tests.made import averaging
 from tests.texts import SENTENCES
 
 CONFIGS = list(find_source("wmt_da").configs)

@@ -6,7 +6,8 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoders.storage.fingerprint import files_hash
 from paraphrastic_hf.errors import PublishError
-from paraphrastic_hf.hub.model_files import STALE, ModelDetails
+from paraphrastic_hf.hub.cards import ModelDetails
+from paraphrastic_hf.hub.model_files import STALE
 from paraphrastic_hf.hub.publish import publish
 from tests.texts import SENTENCES
 

@@ -17,7 +17,7 @@ from transformers import (
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.hub.model_files import ModelDetails
+from paraphrastic_hf.hub.cards import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from tests.hub.families import ENCODERS, hub_of, loader, offline
 from tests.hub.server import Fault, commit_of

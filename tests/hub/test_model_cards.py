@@ -11,8 +11,9 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError, ModelError, PublishError
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import write_report
-from paraphrastic_hf.hub.cards import SELECTION, model_card
+from paraphrastic_hf.hub.cards import SELECTION, ModelDetails, full_card
 from paraphrastic_hf.hub.results import MULTILINGUAL, for_languages
+from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.training import kinds
 from paraphrastic_hf.training.kinds import load_contrastive
 from tests.evaluation.sts_files import write_sts
@@ -53,14 +54,12 @@ def score(encoder, root):
 
 
 def card_of(model, root):
-    return model_card(
-        model,
-        data_root=root,
-        evaluation=root / "evaluation",
-        command="paraphrastic train recipe.yaml",
-        summary="A small one.",
-        languages=["en"],
+    details = ModelDetails(
+        evaluation=root / "evaluation", data_root=root, summary="A small one.", languages=["en"]
     )
+    trained, command = TrainedModel.read(model), "paraphrastic train recipe.yaml"
+    title = f"paraphrastic {trained.name}"
+    return full_card(trained, details, title=title, checksums=root, command=command)[0]
 
 
 def test_the_card_states_the_run(root):

@@ -16,9 +16,8 @@ from paraphrastic_hf.encoders.storage.locate import ASSETS
 from paraphrastic_hf.errors import BusyError, DiskError, ModelError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.hub import results
-from paraphrastic_hf.hub.cards import PACKAGED
+from paraphrastic_hf.hub.cards import PACKAGED, ModelDetails
 from paraphrastic_hf.hub.licenses import SourceLicense, checked_license, source_licenses
-from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel

@@ -33,22 +33,9 @@ def shuffled_pairs(count: int) -> list[tuple[str, str]]:
     """Return pairs of sentences with some words in common."""
     draw = random.Random(5)
     words = [
-        "a",
-        "the",
-        "cat",
-        "cat's",
-        "dog",
-        "dogs",
-        "sat",
-        "sits",
-        "on",
-        "mat,",
-        "mats.",
-        "3.5",
-        "it's",
-        "—",
-        "run",
-    ]
+        "a", "the", "cat", "cat's", "dog", "dogs", "sat", "sits", "on", "mat,", "mats.", "3.5",
+        "it's", "—", "run",
+    ]  # fmt: skip
     pairs = []
     for _ in range(count):
         reference = draw.choices(words, k=draw.randint(1, 12))

@@ -226,8 +226,3 @@ def test_transformer_lengths_ignore_special_tokens_padding_and_truncation(transf
         assert length_counter(transformer)(texts).tolist() == [3, 1, 0, 100]
         assert length_counter(transformer, "characters")(texts[:3]).tolist() == [14, 3, 0]
         transformer.encode(texts)
-
-
-def test_a_model_without_tokenizer_is_refused():
-    with pytest.raises(ModelError):
-        length_counter(object())

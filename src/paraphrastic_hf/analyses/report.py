@@ -136,8 +136,7 @@ def scatter(
     for (name, (x, y)), color in zip(points.items(), cycle(colors), strict=False):
         if not math.isnan(x):
             axes.scatter(x, y, s=15, color=color)
-            place = {"xytext": (3, 2), "textcoords": "offset points"}
-            axes.annotate(name, (x, y), fontsize=6, color=color, **place)
+            axes.annotate(name, (x, y), (3, 2), textcoords="offset points", fontsize=6, color=color)
 
 
 def bars_figure(

@@ -36,16 +36,23 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     root = data_root(arguments.data, "the sources")
-    from paraphrastic_hf.hub.cards import model_card, write_card
+    from paraphrastic_hf.hub.cards import ModelDetails, full_card, write_card
+    from paraphrastic_hf.hub.trained import TrainedModel
 
-    text = model_card(
-        arguments.model,
-        data_root=root,
+    trained = TrainedModel.read(arguments.model)
+    details = ModelDetails(
         evaluation=arguments.evaluation,
-        command=arguments.command_line,
-        summary=arguments.summary,
-        languages=arguments.languages,
+        data_root=root,
         license=arguments.license,
+        summary=arguments.summary,
+        languages=arguments.languages or trained.languages or ["en"],
+    )
+    text, _ = full_card(
+        trained,
+        details,
+        title=f"paraphrastic {trained.name}",
+        checksums=root,
+        command=arguments.command_line,
     )
     write_card(arguments.model, text)
     print(os.path.join(arguments.model, "README.md"))

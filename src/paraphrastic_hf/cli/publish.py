@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.dry_run:
         check_output(arguments.dry_run, is_folder=True)
     require("train", "torch", "transformers", what="publishing")
-    from paraphrastic_hf.hub.model_files import ModelDetails
+    from paraphrastic_hf.hub.cards import ModelDetails
     from paraphrastic_hf.hub.publish import publish
 
     given = {field.name: getattr(arguments, field.name) for field in fields(ModelDetails)}

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
@@ -22,6 +23,7 @@ from paraphrastic_hf.evaluation.suites.sts import YEARS
 from paraphrastic_hf.hub.licenses import (
     SourceLicense,
     checked_license,
+    packaged_languages,
     packaged_table,
     source_licenses,
 )
@@ -138,37 +140,59 @@ def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> 
     return render(TrainedModel.read(directory, run=run))
 
 
-def model_card(
-    directory: str | Path,
-    *,
-    data_root: str | Path,
-    evaluation: str | Path,
-    command: str,
-    summary: str,
-    languages: Sequence[str] = (),
-    license: str = "cc-by-sa-4.0",
-) -> str:
-    """Return the full card of a trained encoder, with scores and checksums of its sources.
+@dataclass(frozen=True)
+class ModelDetails:
+    """Upload options, and facts about a model that its folder does not contain.
 
-    `evaluation` is a folder written by `paraphrastic evaluate --output`.
+    Attributes:
+        evaluation: Folder written by `paraphrastic evaluate --output`.
+        data_root: Data folder, whose subfolders list licenses in `SOURCES.tsv`.
+        source_licenses: Licenses of sources outside the registry, by name or file name.
+        license: License of the weights, as named on the Hub (default: a license that the sources
+            allow).
+        summary: One or two sentences about the model.
+        languages: Language codes (default: languages of the recipe).
+        base_model: Hub names of the models that training started from (default: `start` of the
+            recipe).
+        datasets: Hub names of the training data.
+        copies: Formats of copies beside the model, `model2vec` or `onnx`, each in a folder of its
+            own.
+        hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
+            By default absolute paths are rejected.
+        allow_code: Upload Python files unchanged. By default, files of this package are regenerated
+            and other Python files are rejected.
     """
-    trained = TrainedModel.read(directory)
-    sources = source_licenses(trained, data_root=data_root)
-    languages = list(languages) or trained.languages or ["en"]
-    suites = for_languages(own_results(trained, evaluation), languages)
-    return render(
-        trained,
-        title=f"paraphrastic {trained.name}",
-        sources=sources,
-        data_root=Path(data_root),
-        license=checked_license(sources, license, private=False),
-        figures=figures(trained, [results for results in suites if results["suite"] == "sts"]),
-        suites=suites,
-        summary=summary,
-        languages=languages,
-        command=command,
-        is_packaged=any(source.packaged == trained.name for source in sources),
-    )
+
+    evaluation: str | Path | None = None
+    data_root: str | Path | None = None
+    source_licenses: Mapping[str, str] = field(default_factory=dict)
+    license: str | None = None
+    summary: str = ""
+    languages: Sequence[str] = ()
+    base_model: Sequence[str] = ()
+    datasets: Sequence[str] = ()
+    copies: Sequence[str] = ()
+    hide_paths: bool = False
+    allow_code: bool = False
+
+
+def full_card(
+    trained: TrainedModel, details: ModelDetails, *, private: bool = False, **shown: Any
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return the card of a model with licenses and scores, and the results that it shows.
+
+    `shown` are further options of `render`.
+    """
+    sources = source_licenses(trained, data_root=details.data_root, stated=details.source_licenses)
+    license = checked_license(sources, details.license, private=private)
+    languages = list(details.languages) or packaged_languages(sources) or trained.languages
+    suites = [] if details.evaluation is None else own_results(trained, details.evaluation)
+    suites = for_languages(suites, languages)
+    options: dict[str, Any] = {
+        name: getattr(details, name) for name in ("summary", "base_model", "datasets", "copies")
+    }
+    options |= {"license": license, "languages": languages, "figures": figures(trained, suites)}
+    return render(trained, sources=sources, suites=suites, **options, **shown), suites
 
 
 def render(
@@ -177,7 +201,7 @@ def render(
     repository: str | None = None,
     title: str | None = None,
     sources: Sequence[SourceLicense] = (),
-    data_root: Path | None = None,
+    checksums: str | Path | None = None,
     license: str | None = None,
     figures: Sequence[EvalResult] = (),
     suites: Sequence[Mapping[str, Any]] = (),
@@ -187,20 +211,18 @@ def render(
     datasets: Sequence[str] = (),
     copies: Sequence[str] = (),
     command: str | None = None,
-    is_packaged: bool = False,
 ) -> str:
     """Render the card of a trained model.
 
     Args:
         repository: The model's repository on the Hub, for code examples. None for a local card.
-        data_root: Data folder, for checksums of the sources. None omits them.
+        checksums: Data folder of the sources whose checksums are shown. None omits them.
         figures: Scores for `model-index`.
         suites: Results of `paraphrastic evaluate`, shown as tables and plots.
-        is_packaged: Whether the code examples load a packaged model.
     """
     run, recipe = trained.run, trained.recipe
     title = title or (repository or trained.name).rpartition("/")[2]
-    table, begun = _sources(trained, sources, data_root)
+    table, begun = _sources(trained, sources, checksums)
     is_half = trained.is_stock and _first_dtype(trained) == "F16"  # long texts overflow
     module = own_module(trained.encoder)
     has_code = module or str(trained.config["model_type"]).startswith("paraphrastic-")
@@ -232,7 +254,7 @@ def render(
         tasks=TASKS,
         composition=literal(composition(trained.encoder, trained.directory)),
         size=f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB",
-        is_packaged=is_packaged,
+        is_packaged=not repository and any(s.packaged == trained.name for s in sources),
         is_half=is_half,
         trust=", trust_remote_code=True" if has_code and not trained.is_stock else "",
         module=module,
@@ -407,7 +429,7 @@ def _is_changed(finish: Mapping[str, Any]) -> bool:
 
 
 def _sources(
-    trained: TrainedModel, known: Sequence[SourceLicense], data_root: Path | None
+    trained: TrainedModel, known: Sequence[SourceLicense], data_root: str | Path | None
 ) -> tuple[list[str], str]:
     """Return a table of the run's own sources, and a text that lists inherited sources.
 
@@ -442,7 +464,7 @@ def _sources(
         middle = [f"{counts[name]:,}"] if counts else []
         if trained.task:
             middle = [f"{trained.run['examples'][split]:,}" for split in SPLITS]
-        file = data_root / name if data_root else None
+        file = Path(data_root, name) if data_root else None
         digest = [code(content_hash(file)) if file.is_file() else ""] if file else []
         rows.append([_shown(name), *middle, license, *digest])
     begun = "; ".join(f"{literal(name)} ({literal(text)})" for name, text in licenses.items())

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from pathlib import Path
+from typing import Any
 
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.encoders.load import load_encoder
@@ -97,6 +98,13 @@ def packaged_table(name: str) -> list[str]:
     return list(takewhile(lambda line: line.startswith("|"), table))
 
 
+def packaged_languages(sources: Sequence[SourceLicense]) -> list[str]:
+    """Return the languages of the packaged model that is the only source, if any."""
+    if len(sources) != 1 or not sources[0].packaged:
+        return []
+    return list(_packaged_data(sources[0].packaged).language)
+
+
 def _all_sources(
     trained: TrainedModel, data_root: str | Path | None, stated: Mapping[str, str]
 ) -> Iterator[SourceLicense]:
@@ -169,8 +177,12 @@ def _identical_packaged(trained: TrainedModel) -> SourceLicense | None:
 
 
 def _packaged(name: str) -> SourceLicense:
+    name = "english" if name == "simile" else name
+    license = str(_packaged_data(name).license)
+    return SourceLicense(f"the packaged model {name}", license, release_class(license), name)
+
+
+def _packaged_data(name: str) -> Any:
     from huggingface_hub import ModelCard
 
-    name = "english" if name == "simile" else name
-    license = str(ModelCard.load(packaged_folder(name) / "README.md").data.license)
-    return SourceLicense(f"the packaged model {name}", license, release_class(license), name)
+    return ModelCard.load(packaged_folder(name) / "README.md").data

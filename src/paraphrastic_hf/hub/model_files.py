@@ -1,8 +1,7 @@
 """Gathers the files of a model for the Hub."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -11,18 +10,11 @@ import yaml
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.export import COPIES
-from paraphrastic_hf.encoders.storage.locate import packaged_folder
-from paraphrastic_hf.errors import PublishError, nearest_name
+from paraphrastic_hf.errors import ModelError, PublishError, nearest_name
 from paraphrastic_hf.evaluation.report import plot_headline
 from paraphrastic_hf.generation.templates import TEMPLATES
-from paraphrastic_hf.hub.cards import render, write_card
-from paraphrastic_hf.hub.licenses import SourceLicense, checked_license, source_licenses
-from paraphrastic_hf.hub.results import (
-    figures,
-    for_languages,
-    own_results,
-    result_files,
-)
+from paraphrastic_hf.hub.cards import ModelDetails, full_card, write_card
+from paraphrastic_hf.hub.results import result_files
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, model_class
 from paraphrastic_hf.io.files import (
     GENERATION_CONFIG,
@@ -49,61 +41,26 @@ RECORDS = ("recipe.yaml", "run.json", PICTURE)
 STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE, *(f"{name}/*" for name in COPIES))
 
 
-@dataclass(frozen=True)
-class ModelDetails:
-    """Upload options, and facts about a model that its folder does not contain.
-
-    Attributes:
-        evaluation: Folder written by `paraphrastic evaluate --output`.
-        data_root: Data folder, whose subfolders list licenses in `SOURCES.tsv`.
-        source_licenses: Licenses of sources outside the registry, by name or file name.
-        license: License of the weights, as named on the Hub (default: a license that the sources
-            allow).
-        summary: One or two sentences about the model.
-        languages: Language codes (default: languages of the recipe).
-        base_model: Hub names of the models that training started from (default: `start` of the
-            recipe).
-        datasets: Hub names of the training data.
-        copies: Formats of copies beside the model, `model2vec` or `onnx`, each in a folder of its
-            own.
-        hide_paths: Shorten absolute paths in the recipe and the training record to their last part.
-            By default absolute paths are rejected.
-        allow_code: Upload Python files unchanged. By default, files of this package are regenerated
-            and other Python files are rejected.
-    """
-
-    evaluation: str | Path | None = None
-    data_root: str | Path | None = None
-    source_licenses: Mapping[str, str] = field(default_factory=dict)
-    license: str | None = None
-    summary: str = ""
-    languages: Sequence[str] = ()
-    base_model: Sequence[str] = ()
-    datasets: Sequence[str] = ()
-    copies: Sequence[str] = ()
-    hide_paths: bool = False
-    allow_code: bool = False
-
-
 def gather_model(
-    trained: TrainedModel, repository: str, details: ModelDetails, output: Path, *, private: bool
+    folder: Path, details: ModelDetails, private: bool, output: Path, repository: str
 ) -> list[str]:
     """Write the files of a model for the Hub to an empty folder.
 
-    Returns:
-        Patterns of obsolete files of earlier versions, to delete from the repository.
+    Return patterns of obsolete files of earlier versions, to delete from the repository.
     """
-    if not (trained.directory / WEIGHTS).is_file():
-        raise PublishError(f"{trained.directory}/{WEIGHTS} does not exist")
-    sources = source_licenses(trained, data_root=details.data_root, stated=details.source_licenses)
-    license = checked_license(sources, details.license, private=private)
-    languages = details.languages or _packaged_languages(sources) or trained.languages
-    suites = [] if details.evaluation is None else own_results(trained, details.evaluation)
-    suites = for_languages(suites, languages)
-    found = figures(trained, suites)
-    _copy_model(trained.directory, output, allow_code=details.allow_code)
+    try:
+        trained = TrainedModel.read(folder)
+    except ModelError as error:
+        raise PublishError(f"{error}. Use push_to_hub for models of other libraries") from error
+    if not (folder / WEIGHTS).is_file():
+        raise PublishError(f"{folder}/{WEIGHTS} does not exist")
+    if unknown := [name for name in details.copies if name not in COPIES]:
+        raise PublishError(f"Unknown copy {unknown[0]!r}. {nearest_name(unknown[0], COPIES)}")
+    card, suites = full_card(trained, details, private=private, repository=repository)
+    _copy_model(folder, output, allow_code=details.allow_code)
     _add_code(output)
-    _add_copies(trained.directory, output, details.copies)
+    for name in details.copies:
+        COPIES[name](SentenceEncoder.from_pretrained(folder), output / name)
     if details.hide_paths:
         _hide_paths(output)
     for name, text in result_files(suites).items():
@@ -111,30 +68,8 @@ def gather_model(
         write_bytes(output / name, text.encode("utf-8"))
     for results in suites:
         plot_headline(results, output / f"{results['suite']}.png")
-    card = render(
-        trained,
-        repository=repository,
-        sources=sources,
-        license=license,
-        figures=found,
-        suites=suites,
-        summary=details.summary,
-        languages=languages,
-        base_model=details.base_model,
-        datasets=details.datasets,
-        copies=details.copies,
-    )
     write_card(output, card)
     return list(STALE)
-
-
-def _packaged_languages(sources: Sequence[SourceLicense]) -> list[str]:
-    if len(sources) != 1 or not sources[0].packaged:
-        return []
-    from huggingface_hub import ModelCard
-
-    card: Any = ModelCard.load(packaged_folder(sources[0].packaged) / "README.md")
-    return list(card.data.language)
 
 
 def _files(directory: Path) -> list[Path]:
@@ -184,13 +119,6 @@ def _add_code(output: Path) -> None:
     known |= dict.fromkeys((model.auto_class, *model.further_auto_classes), code)
     written = read_json(output / "config.json")
     write_json(output / "config.json", {**written, "auto_map": known})
-
-
-def _add_copies(directory: Path, output: Path, formats: Sequence[str]) -> None:
-    if unknown := [name for name in formats if name not in COPIES]:
-        raise PublishError(f"Unknown copy {unknown[0]!r}. {nearest_name(unknown[0], COPIES)}")
-    for name in formats:
-        COPIES[name](SentenceEncoder.from_pretrained(directory), output / name)
 
 
 def _hide_paths(output: Path) -> None:

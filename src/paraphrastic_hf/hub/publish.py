@@ -3,7 +3,7 @@
 import ast
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +12,33 @@ import yaml
 from paraphrastic_hf.corpora import export
 from paraphrastic_hf.encoders.push import CARD
 from paraphrastic_hf.encoders.storage.locate import check_model_name, known_models, packaged_model
-from paraphrastic_hf.errors import ModelError, PublishError, nearest_name
-from paraphrastic_hf.hub.model_files import ModelDetails, gather_model
-from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.errors import PublishError, nearest_name
+from paraphrastic_hf.hub.cards import ModelDetails
+from paraphrastic_hf.hub.model_files import gather_model
 from paraphrastic_hf.io.files import replacing, write_bytes
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.io.send import Destination, check_name, copy_files, refuse_leaks, upload
 from paraphrastic_hf.metrics.install import MODULE, PLACE, export_space
 
+KINDS = ("model", "dataset", "metric", "space")
 HIDDEN = {"__pycache__", ".git", ".ipynb_checkpoints"}
+Gather = Callable[
+    [Path, str], list[str]
+]  # writes the files of a repository, returns stale patterns
 
 
-@dataclass
-class Release:
-    """A folder to publish, with details of a model that the folder does not contain."""
-
-    folder: Path
-    private: bool = False
-    details: ModelDetails = field(default_factory=ModelDetails)
-
-
-def _gather_model(release: Release, output: Path, repository: str) -> list[str]:
-    try:
-        trained = TrainedModel.read(release.folder)
-    except ModelError as error:
-        raise PublishError(f"{error}. Use push_to_hub for models of other libraries") from error
-    return gather_model(trained, repository, release.details, output, private=release.private)
-
-
-def _gather_dataset(release: Release, output: Path, _: str) -> list[str]:
-    name = export.exported_corpus(release.folder)
+def _gather_dataset(folder: Path, private: bool, output: Path, _: str) -> list[str]:
+    name = export.exported_corpus(folder)
     if name is None:
         raise PublishError(
-            f"{release.folder} is not an exported corpus. Write one with `paraphrastic data export`"
+            f"{folder} is not an exported corpus. Write one with `paraphrastic data export`"
         )
-    export.check_exported(name, release.folder, public=not release.private)
-    return export.gather(name, release.folder, output)
+    export.check_exported(name, folder, public=not private)
+    return export.gather(name, folder, output)
 
 
-def _gather_space(release: Release, output: Path, _: str) -> list[str]:
-    folder, front = release.folder, _front(release.folder / CARD)
+def _gather_space(folder: Path, output: Path, _: str) -> list[str]:
+    front = _front(folder / CARD)
     if not front.get("sdk"):
         raise PublishError(f"{folder} is not a Space: its {CARD} must name `sdk` and `app_file`")
     program = folder / str(front.get("app_file", "app.py"))
@@ -62,25 +49,17 @@ def _gather_space(release: Release, output: Path, _: str) -> list[str]:
     return []
 
 
-def _gather_metric(release: Release, output: Path, repository: str) -> list[str]:
+def _gather_metric(folder: Path, output: Path, repository: str) -> list[str]:
     """Copy the files of a metric. `evaluate` loads the metric `ME/NAME` from `NAME.py`."""
     name = repository.rpartition("/")[2]
-    metrics = [path.stem for path in sorted(release.folder.glob("*.py")) if _is_metric(path)]
+    metrics = [path.stem for path in sorted(folder.glob("*.py")) if _is_metric(path)]
     if name not in metrics:
         found = f"Rename the repository to {metrics[0]}" if metrics else "No script defines one"
-        raise PublishError(f"{release.folder / name}.py is not a metric of `evaluate`. {found}")
-    _gather_space(release, output, repository)
+        raise PublishError(f"{folder / name}.py is not a metric of `evaluate`. {found}")
+    _gather_space(folder, output, repository)
     card = (output / CARD).read_text(encoding="utf-8").replace(PLACE, repository)
     write_bytes(output / CARD, card.encode("utf-8"))
     return []
-
-
-GATHER: dict[str, Callable[[Release, Path, str], list[str]]] = {
-    "model": _gather_model,
-    "dataset": _gather_dataset,
-    "metric": _gather_metric,
-    "space": _gather_space,
-}
 
 
 def publish(
@@ -120,15 +99,21 @@ def publish(
     Example:
         >>> publish("model", "runs/mine", "me/mine", dry_run="mine")  # doctest: +SKIP
     """
-    if kind not in GATHER:
-        raise PublishError(f"Cannot publish a {kind!r}. {nearest_name(kind, GATHER)}")
+    if kind not in KINDS:
+        raise PublishError(f"Cannot publish a {kind!r}. {nearest_name(kind, KINDS)}")
     check_name(repository)
     if details is not None and kind != "model":
         raise PublishError(f"details apply to models only, not to a {kind}")
     with tempfile.TemporaryDirectory() as place:
-        release = Release(_folder(kind, directory, Path(place)), private, details or ModelDetails())
+        folder = _folder(kind, directory, Path(place))
+        gather: Gather = {
+            "model": partial(gather_model, folder, details or ModelDetails(), private),
+            "dataset": partial(_gather_dataset, folder, private),
+            "metric": partial(_gather_metric, folder),
+            "space": partial(_gather_space, folder),
+        }[kind]
         if dry_run is not None:
-            return str(_write(release, kind, Path(dry_run), repository))
+            return str(_write(gather, Path(dry_run), repository))
         hub_kind = "space" if kind == "metric" else kind
         to = Destination(
             repository,
@@ -139,9 +124,9 @@ def publish(
             revision=revision,
             message=message or f"Publish a {kind} of paraphrastic_hf",
             pull_request=pull_request,
-            sdk=_front(release.folder / CARD).get("sdk") if hub_kind == "space" else None,
+            sdk=_front(folder / CARD).get("sdk") if hub_kind == "space" else None,
         )
-        return upload(to, lambda output, name: GATHER[kind](release, output, name))
+        return upload(to, gather)
 
 
 def _folder(kind: str, directory: str | Path, place: Path) -> Path:
@@ -157,14 +142,14 @@ def _folder(kind: str, directory: str | Path, place: Path) -> Path:
     raise PublishError(f"The folder {directory} does not exist")
 
 
-def _write(release: Release, kind: str, output: Path, repository: str) -> Path:
+def _write(gather: Gather, output: Path, repository: str) -> Path:
     with locked(output, doing="publishing"):
         if output.is_dir() and any(output.iterdir()):
             raise PublishError(f"{output} is not empty. Choose a new folder for the dry run")
-        with replacing(output) as partial:
-            partial.mkdir()
-            GATHER[kind](release, partial, repository)
-            refuse_leaks(partial)
+        with replacing(output) as part:
+            part.mkdir()
+            gather(part, repository)
+            refuse_leaks(part)
     return output
 
 

@@ -64,13 +64,15 @@ def compare_systems(
     score: Any = scorer.score
     scores = [score(hypotheses, references) for _, hypotheses in systems]
     options: dict[str, Any] = {"samples": samples, "seed": seed}
-    means = [(Means(each.simile), Means(each.sim)) for each in scores]
+    similes, sims = [Means(each.simile) for each in scores], [Means(each.sim) for each in scores]
     return [
         SystemScores(
             name,
             own,
-            *(confidence_interval(each, **options) for each in means[i]),
-            *(p_value(means[i][k], means[0][k], **options) if i else None for k in (0, 1)),
+            confidence_interval(similes[i], **options),
+            confidence_interval(sims[i], **options),
+            p_value(similes[i], similes[0], **options) if i else None,
+            p_value(sims[i], sims[0], **options) if i else None,
             samples,
         )
         for i, ((name, _), own) in enumerate(zip(systems, scores, strict=True))

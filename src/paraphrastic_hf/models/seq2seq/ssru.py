@@ -75,11 +75,11 @@ class SsruConfig(Seq2SeqConfig):
 class SsruEncoding(Encoding):
     """Encoded template and source, as one sequence. With guidance, a second side has no template.
 
-            Attributes:
-            is_read: False for positions that the decoder does not read, (batch, sides, source).
-            keys_values: Keys and values of the decoder's attention, (batch, sides, layers * 2, heads,
-                source, size of a head).
-        """
+    Attributes:
+        is_read: False for positions that the decoder does not read, (batch, sides, source).
+        keys_values: Keys and values of the decoder's attention, (batch, sides, layers * 2, heads,
+            source, size of a head).
+    """
 
     is_read: Tensor | None = None
     keys_values: Tensor | None = None
