@@ -46,7 +46,8 @@ def _gather_dataset(release: Release, output: Path, _: str) -> list[str]:
         raise PublishError(
             f"{release.folder} is not an exported corpus. Write one with `paraphrastic data export`"
         )
-    export.check_exported(name, release.folder, public=not release.private)
+    if not release.private:
+        export.check_license(name)
     return export.gather(name, release.folder, output)
 
 
