@@ -40,7 +40,7 @@ PROGRAMS = ("apertium", "command")  # engines that are programs, without scores
 
 @dataclass(frozen=True)
 class BitextArguments(PairSource):
-    """A source of sentence pairs. One of its `languages` is `data.reference`."""
+    """A source of sentence pairs, in `languages` of which one is `data.reference`."""
 
     name: str | None = argument(
         None, help="name of the source in the column `corpus` (default: name of the file or corpus)"
