@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from paraphrastic_hf.corpora.export import export, push
+from paraphrastic_hf.corpora.export import export
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.errors import DataError
 from tests import fresh
@@ -24,8 +24,8 @@ print(json.dumps({"rows": list(years), "streamed": list(streamed)}))
 """
 PUSH = """
 import sys
-from paraphrastic_hf.corpora.export import push
-print(push("sts", sys.argv[1], "me/sts"))
+from paraphrastic_hf.hub.publish import publish
+print(publish("dataset", sys.argv[1], "me/sts", private=True))
 """
 
 
@@ -169,13 +169,6 @@ def test_a_damaged_file_of_an_export_is_reported(official, exported):
     with pytest.raises(DataError):
         export("sts", exported, configs=["sts12"], data_dir=official)
     export("sts", exported, configs=["sts13"], data_dir=official)
-
-
-def test_private_corpora_and_other_folders_are_not_pushed(exported, tmp_path):
-    with pytest.raises(DataError):
-        push("sts", exported, "me/sts", public=True)
-    with pytest.raises(DataError):
-        push("sts17", tmp_path, "me/sts17")
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
 import sys
+from importlib.util import find_spec
 from types import ModuleType
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 
 from paraphrastic_hf import LanguageScorer, train
 from paraphrastic_hf.config.packaged_recipes import find_recipe
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import MissingExtraError, ModelError
 from paraphrastic_hf.pipelines.steps.registry import make_step
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.corpora.test_made_tasks import pairs, write
@@ -71,3 +72,9 @@ def test_kenlm_models_are_recognized_by_suffix(monkeypatch):
     assert found == [ten, None, ten, ten]
     with pytest.raises(ModelError):
         make_step("cross_entropy", {"model": "damaged.arpa"}).score([{"translation": "a"}])
+
+
+@pytest.mark.skipif(find_spec("kenlm") is not None, reason="kenlm is installed")
+def test_a_missing_kenlm_mentions_the_extra():
+    with pytest.raises(MissingExtraError):
+        make_step("cross_entropy", {"model": "x.klm"}).score([{"translation": "a"}])

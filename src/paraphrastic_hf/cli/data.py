@@ -175,7 +175,7 @@ def _build(arguments: argparse.Namespace) -> None:
 
 @holds_output("exporting")
 def _export(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.corpora.export import export, push
+    from paraphrastic_hf.corpora.export import export
 
     configs = [arguments.config] if arguments.config else None
     counts = export(
@@ -190,7 +190,10 @@ def _export(arguments: argparse.Namespace) -> None:
         print(f"{config}: " + ", ".join(f"{split} {rows:,}" for split, rows in splits.items()))
     print(os.path.join(arguments.output, "README.md"))
     if arguments.push:
-        print(push(arguments.name, arguments.output, arguments.push, public=arguments.public))
+        from paraphrastic_hf.hub.publish import publish
+
+        private = not arguments.public
+        print(publish("dataset", arguments.output, arguments.push, private=private))
 
 
 def _stats(arguments: argparse.Namespace) -> None:

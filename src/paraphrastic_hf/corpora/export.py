@@ -13,7 +13,7 @@ from paraphrastic_hf.corpora.load import find_source, load_dataset
 from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.io.files import read_json, replacing, visible_files, write_bytes, write_json
-from paraphrastic_hf.io.send import Destination, copy_files, upload
+from paraphrastic_hf.io.send import copy_files
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
@@ -123,28 +123,10 @@ def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
     return found if isinstance(found, dict) else {}
 
 
-def push(
-    name: str, folder: str | Path, repository: str, *, public: bool = False, **options: Any
-) -> str:
-    """Upload an export to a dataset repository on the Hub, and return the URL of the commit."""
-    check_exported(name, folder, public=public)
-    # Only a corpus that may be published may go to an existing public repository.
-    to = Destination(
-        repository,
-        "dataset",
-        private=not public,
-        must_be_private=not find_source(name).may_share,
-        **options,
-    )
-    return upload(to, lambda place, _: gather(name, folder, place))
-
-
-def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
-    """Raise DataError unless a folder is an export of this corpus, which may be published."""
-    if public and not find_source(name).may_share:
+def check_license(name: str) -> None:
+    """Raise DataError if the license of a corpus does not allow publishing it."""
+    if not find_source(name).may_share:
         raise DataError(f"The license of {name} does not allow publishing it. Push it as private")
-    if name not in _exported(Path(folder)):
-        raise DataError(f"{folder} is not an export. Write one: `paraphrastic data export {name}`")
 
 
 def exported_corpus(folder: str | Path) -> str | None:

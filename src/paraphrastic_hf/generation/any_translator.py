@@ -38,7 +38,7 @@ def load_translator(
 def check_translation(
     name: str | os.PathLike[str], *, source: str | None, to: str | None, prefix: str
 ) -> bool:
-    """Check a translation by a model's config. Return whether the model is generative."""
+    """Check that a model can translate, by its config. Return whether it is generative."""
     config = check_model_kind(name, "Translator", "LatentGenerator")
     kind = str(config.get("model_type")).removeprefix(OWN)
     if "LatentGenerator" not in LOADERS.get(kind, ()):

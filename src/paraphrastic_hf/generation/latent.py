@@ -93,7 +93,9 @@ class LatentGenerator(SavedModel):
         return generator
 
     def center_on(self, texts: Sequence[str]) -> None:
-        """Subtract the mean embedding of texts from the sentence embeddings, not from the text.
+        """Subtract the mean embedding of texts from the model's sentence embeddings.
+
+        Generated text does not change.
 
         Args:
             texts: Thousands of sentences like the training text.
@@ -298,7 +300,7 @@ class LatentGenerator(SavedModel):
 
 
 def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
-    """Return the task, such as `translate_fr`. A model's only language may be None."""
+    """Return the task of a verb that writes `language` (None: the model's only language)."""
     known = [task.split("_", 1) for task in tasks]
     able = [of for name, of in known if name == verb]
     if language is None and len(able) == 1:

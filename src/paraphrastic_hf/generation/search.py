@@ -152,7 +152,7 @@ def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> di
 def target_ids(
     tokenizer: Any, texts: Sequence[str], begin: Sequence[int], most: int | None = None
 ) -> list[list[int]]:
-    """Return ids with the end mark, without a language token that is also in `begin`."""
+    """Return the ids of translations with the end mark, without a language token in `begin`."""
     ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
     return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
 

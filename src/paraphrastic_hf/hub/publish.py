@@ -22,9 +22,8 @@ from paraphrastic_hf.metrics.install import MODULE, PLACE, export_space
 
 KINDS = ("model", "dataset", "metric", "space")
 HIDDEN = {"__pycache__", ".git", ".ipynb_checkpoints"}
-Gather = Callable[
-    [Path, str], list[str]
-]  # writes the files of a repository, returns stale patterns
+# Writes the files of a repository, and returns the patterns of stale files.
+Gather = Callable[[Path, str], list[str]]
 
 
 def _gather_dataset(folder: Path, private: bool, output: Path, _: str) -> list[str]:
@@ -33,7 +32,8 @@ def _gather_dataset(folder: Path, private: bool, output: Path, _: str) -> list[s
         raise PublishError(
             f"{folder} is not an exported corpus. Write one with `paraphrastic data export`"
         )
-    export.check_exported(name, folder, public=not private)
+    if not private:
+        export.check_license(name)
     return export.gather(name, folder, output)
 
 

@@ -14,7 +14,7 @@ SPARK_TYPES = {"float32": "float", "int8": "tinyint"}  # Spark has no float16
 
 
 def embed(model: str = "english", **options: Any) -> Callable[[Any], Column]:
-    """Return a function of a column. `options` are `ColumnEncoder`'s, without float16."""
+    """Return a function from a column of texts to embeddings. `options` are `ColumnEncoder`'s."""
     encode = ColumnEncoder(model, **options)
     check_dtype(encode.dtype, SPARK_TYPES)
     kind = pa.list_(pa.type_for_alias(encode.dtype))

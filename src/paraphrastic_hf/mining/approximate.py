@@ -27,7 +27,7 @@ def nearest_by_faiss(
     probes: int = PROBES,
     progress: bool = False,
 ) -> tuple[Neighbors, Neighbors]:
-    """Find the neighbors that `neighbors.nearest` finds, with `ivf` in `probes` cells only."""
+    """Find the neighbors that `neighbors.nearest` finds. `ivf` searches only `probes` cells."""
     require("mining", "faiss", what="--index faiss")
     keep = plan_search(source, target, k, 1).keep
     found = []

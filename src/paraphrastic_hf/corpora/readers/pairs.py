@@ -131,7 +131,7 @@ class ParaNmt(FilteredPairs):
 
 @dataclass
 class WordPairsConfig(datasets.BuilderConfig):
-    """`word_pairs` keeps unique pairs of words, in the lines of `vocabulary` if given."""
+    """`word_pairs` keeps unique pairs of words. They must start lines of `vocabulary`, if given."""
 
     word_pairs: bool = False
     vocabulary: str | None = None

@@ -39,7 +39,7 @@ class Treebank(Corpus):
 
 
 class Gum(Treebank):
-    """GUM's trees. Training split of `open`: CC BY and CC BY-SA. `gentle`: further genres."""
+    """GUM's trees. In the configuration `open`, training has only texts under CC BY (SA)."""
 
     def split_of(self, document: str) -> str:
         if document.startswith("GENTLE_"):
@@ -122,7 +122,7 @@ QUOTES = {"``": '"', "''": '"'}
 def parsed_sentences(
     rows: Iterable[Mapping[str, Any]], name: str, max_words: int | None = None
 ) -> list[Tree]:
-    """Read trees, without GUM's withheld words (underscores), and with plain quotes (`"`)."""
+    """Read the trees of rows with plain quotes, without GUM's withheld sentences (`_`)."""
     trees = []
     for number, row in enumerate(rows):
         if "tree" not in row:

@@ -53,7 +53,7 @@ STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_len
 
 
 def identity(model: Any) -> dict[str, str]:
-    """Return 12-digit hashes of a torch module, or an object with `encode` or `model`."""
+    """Return 12-digit hashes of the weights, tokenizer and configuration of any model."""
     tokenizer = getattr(model, "tokenizer", None)
     if not isinstance(model, SentenceEncoder) and not has_weights(model):
         inner = getattr(model, "model", None)

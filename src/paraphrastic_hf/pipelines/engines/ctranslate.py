@@ -3,8 +3,6 @@
 Of this package's translators it converts the kind `marian`.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence
@@ -26,56 +24,44 @@ MAX_TOKENS_READ = 1024  # maximum length of a line if the model has no limit
 
 
 class CTranslate2Engine:
-    """Translation model in CTranslate2, with its own tokenizer. `timeout` is in s per call."""
+    """Translation model in CTranslate2, converted in `work`, or else beside a local model, with its
+    own tokenizer. `timeout` is in seconds per call.
+    """
 
     def __init__(
         self,
-        model: Any,
-        tokenizer: Any,
-        writing: GenerationOptions,
-        *,
-        source: str | None = None,
-        to: str | None = None,
-        prefix: str = "",
-        most_tokens: int = MAX_TOKENS_READ,
-        batch_tokens: int = 1024,
-        timeout: float = 600.0,
-    ) -> None:
-        self.model, self.tokenizer, self.writing = model, tokenizer, writing
-        self.languages = Languages.of(tokenizer, source, to)
-        self.prefix, self.most_tokens = prefix, most_tokens
-        self.batch_tokens, self.timeout = batch_tokens, timeout
-
-    @classmethod
-    def from_pretrained(
-        cls,
         name: str | os.PathLike[str],
         writing: GenerationOptions,
         *,
-        work: Path | None = None,
-        precision: str = "int8",
-        threads: int = 1,
-        **options: Any,
-    ) -> CTranslate2Engine:
-        """Load a model, converted first if needed (in `work`, or else beside a local model)."""
+        work: Path | None,
+        source: str | None,
+        to: str | None,
+        prefix: str,
+        precision: str,
+        threads: int,
+        batch_tokens: int,
+        timeout: float,
+    ) -> None:
         directory = converted(name, work=work, advice=FIX, precision=precision)
         import ctranslate2
         from transformers import AutoConfig
 
         path = local_directory(name)
-        tokenizer = load_stock_tokenizer(path)
+        self.tokenizer = load_stock_tokenizer(path)
         with loading(path):
             config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        options["to"] = told_language(tokenizer, options.get("to"), written_language(path))
-        most = getattr(config, "max_position_embeddings", None) or MAX_TOKENS_READ
-        model = ctranslate2.Translator(
+        to = told_language(self.tokenizer, to, written_language(path))
+        self.languages = Languages.of(self.tokenizer, source, to)
+        self.most_tokens = getattr(config, "max_position_embeddings", None) or MAX_TOKENS_READ
+        self.model: Any = ctranslate2.Translator(
             str(directory),
             device="auto",
             compute_type="auto" if precision == "int8" else precision,
             inter_threads=1,
             intra_threads=threads,
         )
-        return cls(model, tokenizer, writing, most_tokens=most, **options)
+        self.writing, self.prefix = writing, prefix
+        self.batch_tokens, self.timeout = batch_tokens, timeout
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         ids = source_ids(self.tokenizer, lines, self.languages, self.prefix, self.most_tokens)

@@ -41,7 +41,7 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
         return ModelEngine(write, writing)
     from paraphrastic_hf.pipelines.engines.ctranslate import CTranslate2Engine
 
-    return CTranslate2Engine.from_pretrained(
+    return CTranslate2Engine(
         model,
         writing,
         work=work,

@@ -142,7 +142,7 @@ class PairCounts:
                 )
 
     def _joint(self, first: np.ndarray, second: np.ndarray | None) -> tuple[Any, list[Any]]:
-        """Count words in pairs with words (None: all), across sides, and within each side."""
+        """Count how often words of `first` and `second` (None: all) meet: across sides, in each."""
         own = [turned[first] for turned in self._turned]
         other = [side if second is None else side[:, second] for side in self._sides]
         cross = own[0] @ other[1] + own[1] @ other[0]
@@ -224,7 +224,7 @@ def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
 
 
 def listed_scores(path: str | Path) -> Scores:
-    """Return a function from word pairs to scores (column 3, or 1) of a TSV file, or to 0."""
+    """Return a function from word pairs to their scores in a TSV file (default: 1), or 0."""
     known: dict[tuple[str, str], float] = {}
     if is_lexicon(path):
         known = {(each.word, each.paraphrase): each.adjusted_pmi for each in read_lexicon(path)}

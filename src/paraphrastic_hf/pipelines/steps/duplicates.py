@@ -169,8 +169,8 @@ class NearDuplicates(Step):
 
 
 def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
-    """Return the side whose hash may determine the task of a row, preferably the reference: rows
-    that a step treats as exact duplicates must be equal in this side. None if there is no such.
+    """Return the side whose hash may determine the task of a row, preferably the reference, or
+    None. Rows that a step treats as exact duplicates must be equal in this side.
     """
     sides = [REFERENCE, SOURCE if is_bitext else TRANSLATION]
     for step in steps:
