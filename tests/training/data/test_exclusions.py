@@ -8,8 +8,7 @@ from accelerate import Accelerator
 
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
-from paraphrastic_hf.training.data.corpus import build_corpus
-from paraphrastic_hf.training.data.exclusions import exclusions
+from paraphrastic_hf.training.data.corpus import build_corpus, exclusions
 from paraphrastic_hf.training.data.sources import read_sources, sides_of
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
 from paraphrastic_hf.training.encoder.build import build_model
