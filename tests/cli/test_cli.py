@@ -14,22 +14,16 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from paraphrastic_hf import (
-    AveragingConfig,
-    AveragingModel,
-    RecurrentConfig,
-    RecurrentModel,
-    SentenceEncoder,
-    packaged_model,
-)
+from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.cli.main import COMMANDS, build_parser
 from paraphrastic_hf.cli.train import next_command
 from paraphrastic_hf.config.recipe import key_paths
 from paraphrastic_hf.errors import nearest, nearest_name
 from paraphrastic_hf.io.files import write_json
-from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from tests.analyses.made import demo_encoder
 from tests.data_root import demo_pairs
+from tests.made import recurrent
 from tests.texts import SENTENCES
 
 DEMO = Path(__file__).parents[2] / "recipes" / "demo"
@@ -59,11 +53,8 @@ assert "torch" not in sys.modules
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    lines = (DEMO / "pairs.tsv").read_text().replace("\t", "\n").splitlines()
-    tokenizer = WordTokenizer.train(lines, vocab_size=400)
-    table = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=32))
     directory = tmp_path_factory.mktemp("cli") / "model"
-    SentenceEncoder(table, tokenizer).save_pretrained(directory)
+    demo_encoder(0).save_pretrained(directory)
     return str(directory)
 
 
@@ -155,7 +146,7 @@ def test_an_empty_file_gives_an_empty_array(model, tmp_path, run):
     run("encode", model, tmp_path / "empty", "--output", f"{tmp_path}/v/")
     assert pyarrow.parquet.read_table(tmp_path / "v").num_rows == 0
     run("encode", model, tmp_path / "empty", "--output", tmp_path / "v.npy")
-    assert np.load(tmp_path / "v.npy").shape == (0, 32)
+    assert np.load(tmp_path / "v.npy").shape == (0, 8)
 
 
 @pytest.mark.slow
@@ -305,7 +296,6 @@ def test_a_file_of_the_model_is_not_overwritten(tmp_path, run):
 
 
 def test_a_model_that_does_not_average_is_refused(word, tmp_path, run):
-    model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
-    SentenceEncoder(model.eval(), word).save_pretrained(tmp_path / "lstm")
+    recurrent(word).save_pretrained(tmp_path / "lstm")
     assert "lstm" in run("pack", tmp_path / "lstm", "--output", tmp_path / "out", status=2).err
     assert not (tmp_path / "out").exists()

@@ -34,10 +34,8 @@ examples:
   paraphrastic simile -s system.txt -r reference.txt
   paraphrastic simile -s baseline.txt new.txt -r reference.txt      # p of each against the first
   paraphrastic simile -s system.en --source source.de                # no references"""
-WITH_REFERENCES = (  # options that need --references
-    *("model", "similarity", "alpha", "penalty", "length", "lowercase", "several", "latent"),
-    "trust_remote_code",
-)
+OF_SCORER = ("similarity", "alpha", "penalty", "length", "lowercase", "several")
+WITH_REFERENCES = ("model", *OF_SCORER, "latent", "trust_remote_code")  # not for --source
 
 
 def add_scorer_arguments(
@@ -165,15 +163,7 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
     if arguments.latent or arguments.trust_remote_code:
         model = named_encoder(arguments)
     with data_errors():
-        scorer = SimileScorer(
-            model,
-            similarity=arguments.similarity,
-            alpha=arguments.alpha,
-            penalty=arguments.penalty,
-            length=arguments.length,
-            lowercase=arguments.lowercase,
-            several=arguments.several,
-        )
+        scorer = SimileScorer(model, **{name: getattr(arguments, name) for name in OF_SCORER})
     return scorer, references, systems
 
 
