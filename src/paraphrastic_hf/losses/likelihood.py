@@ -98,7 +98,7 @@ class _CrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> Any:  # type: ignore[override]
         probabilities, of_targets, targets, share = ctx.saved_tensors
         of_right = slope = gradients[0][:, None]
-        of_everyone = None if share is None else gradients[1][:, None]
+        of_everyone: Any = None if share is None else gradients[1][:, None]
         if share is not None:
             slope = of_right + of_everyone
         to_targets = of_targets * slope - of_right

@@ -85,11 +85,7 @@ class PairTerms:
 
 @dataclass
 class LatentOutput(Seq2SeqLMOutput):
-    """Output of `LatentModel`. As an encoder, it sets the fields of `SentenceEncoderOutput`.
-
-    Attributes:
-        last_hidden_state, sentence_embedding, pooler_output: As in `SentenceEncoderOutput`.
-    """
+    """Output of `LatentModel`. As an encoder, it sets the fields of `SentenceEncoderOutput`."""
 
     last_hidden_state: Tensor | None = None
     sentence_embedding: Tensor | None = None

@@ -48,15 +48,10 @@ AttentionMaskInterface.register(ATTENTION, sdpa_mask)
 
 
 class TrainedStock:
-    """Methods that training needs, for a stock encoder-decoder. Must be the first base class.
+    """Methods that training needs, for a stock encoder-decoder. Must be the first base class."""
 
-    Attributes:
-        stock_class: transformers' class that is saved.
-        scores_padding: Whether training scores the last row of the table, Marian's padding.
-    """
-
-    stock_class: ClassVar[Any]
-    scores_padding: ClassVar[bool] = True
+    stock_class: ClassVar[Any]  # transformers' class that is saved
+    scores_padding: ClassVar[bool] = True  # whether training scores Marian's padding, the last row
     generation_config: GenerationConfig | None
 
     def __init__(self, config: PreTrainedConfig) -> None:

@@ -62,19 +62,14 @@ class ParserConfig(WordsConfig):
 class ParserOutput(ModelOutput):
     """Output of a parser.
 
-    Attributes:
-        loss: Cross-entropy of tags and spans in nats per word, scalar. Only with labels.
-        logits: (batch, seq, tags), tag logits, zeros for padding.
-        span_scores: (batch, seq + 1, seq + 1). Entry [i, j] is log p(best phrase label) - log
-            p(none) of the words i to j - 1, or 0 if [i, j] is not a span. None in training.
-        span_labels: (batch, seq + 1, seq + 1), index of the best phrase label of each span in
-            `config.span_labels`, at least 1. None in training.
+    Scores and labels of spans are (batch, seq + 1, seq + 1), and None in training. The score of [i,
+    j] is log p(best phrase label) - log p(none) of the words i to j - 1, or 0 if [i, j] is no span.
     """
 
-    loss: Tensor | None = None
-    logits: Tensor | None = None
+    loss: Tensor | None = None  # of tags and spans, in nats per word, only with labels
+    logits: Tensor | None = None  # of tags, (batch, seq, tags), zeros for padding
     span_scores: Tensor | None = None
-    span_labels: Tensor | None = None
+    span_labels: Tensor | None = None  # best phrase labels, indices of `config.span_labels`
 
 
 class ParserModel(WordsModel):

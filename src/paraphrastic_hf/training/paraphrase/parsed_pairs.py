@@ -46,16 +46,11 @@ MOST_TEMPLATES = 10_000  # number of templates listed in a model directory
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """A sentence of a pair.
-
-    Attributes:
-        parse: Parse without words, as tokens separated by spaces. Empty if not needed.
-        template: The top two levels of the parse.
-    """
+    """A sentence of a pair."""
 
     text: str
-    parse: str
-    template: str
+    parse: str  # without words, as tokens separated by spaces. Empty if not needed
+    template: str  # the top two levels of the parse
 
 
 @dataclass(frozen=True)
