@@ -160,8 +160,8 @@ def check_roles(writes: str, generator: str | None) -> None:
         )
     if generator not in (None, PARSE):
         raise ModelError(
-            "The model given as parse generator writes sentences. Give a model trained with "
-            "model.writes parse"
+            "The parse generator must write parses, but this model writes sentences. Give a model "
+            "trained with `model.writes: parse`"
         )
 
 

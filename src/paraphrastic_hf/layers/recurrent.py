@@ -55,9 +55,9 @@ def lstm_steps(
 ) -> Tensor:
     """Compute the packed states of `PeepholeLSTM`, (tokens, hidden).
 
-    `projected` is W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden), `weight_h` W_h of
-    the same gates, stacked, and `peepholes` w_c of i, f and o, (3, hidden). All lack o in a cell
-    without the output gate.
+    `projected` is W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden). `weight_h` is W_h
+    of the same gates, stacked. `peepholes` is w_c of i, f and o, (3, hidden). Without an output
+    gate, all three lack the part for o.
     """
     keeps = torch.is_grad_enabled()  # always False within `forward`
     given = (projected, places, sizes, weight_h, peepholes, keeps)

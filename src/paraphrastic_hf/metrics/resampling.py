@@ -133,9 +133,9 @@ def _interval(score: float, drawn: np.ndarray) -> Interval:
 def p_value(first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1) -> float:
     """Compute the probability that equally good systems differ at least as much as these two.
 
-    Up to 20 examples are exchanged in all possible ways, else in n = `samples` random ways. If k of
-    these give at least the observed score difference, p is (k + 1) / (n + 1). If all ways of m
-    examples are tried, p is at least 2 / 2**m.
+    With at most 20 examples, all possible exchanges are tried, with more examples n = `samples`
+    random ones. If k of the random ones give at least the observed score difference, p is (k + 1)
+    / (n + 1). With all exchanges of m examples, p is at least 2 / 2**m.
     """
     return weighted_p_value([(1.0, first, second)], samples=samples, seed=seed)
 

@@ -65,7 +65,7 @@ class ContrastiveTraining(OptimizationArguments):
         0.0, help="probability of shuffling the tokens of a pair", at_least=0, at_most=1
     )
     scramble_before_negatives: bool = argument(
-        False, help="select negatives by the shuffled sentences (2017 paper, 4.2)"
+        False, help="compare shuffled sentences to select negatives (2017 paper, 4.2)"
     )
     scramble_swaps: float = argument(
         0.0,

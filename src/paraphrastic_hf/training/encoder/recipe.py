@@ -29,7 +29,7 @@ class FinishArguments:
     merge_with: list[str] = argument(
         [],
         help="other runs whose tables are rotated and averaged with the table of this run. All "
-        "need the same vocabulary (tokenizer.from_model), best as float32 without whitening",
+        "need the same vocabulary (tokenizer.from_model), and should be unwhitened float32",
         names="model",
     )
     whiten: float = argument(

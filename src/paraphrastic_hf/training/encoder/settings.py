@@ -162,7 +162,9 @@ class ModelArguments:
         None, help="recurrent, gated: read in both directions (default: false)"
     )
     merge: str | None = argument(
-        None, help="both directions: add (default), tanh (dense layer), concatenate (recurrent)"
+        None,
+        help="bidirectional: how to join the two states. add (default), tanh (a dense layer), or "
+        "concatenate (only recurrent)",
     )
     pooling: str | None = argument(
         None, help="recurrent: pooling of the states, last, mean or max (default: mean)"

@@ -78,8 +78,8 @@ class CandidateMaker:
     ) -> list[GeneratedText]:
         """Return the distinct candidates of one sentence, most likely first.
 
-        A candidate is the reference if its text or its ids are equal. Tokenization may have changed
-        the text.
+        A candidate with the text or the ids of the reference counts as the reference. Ids are
+        compared because tokenization may change the text.
         """
         keep = self.arguments.reference
         kept: dict[tuple[int, ...], GeneratedText] = {}

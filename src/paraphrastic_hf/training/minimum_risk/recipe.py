@@ -91,15 +91,15 @@ class CostArguments:
     )
     name: str | None = argument(
         None,
-        help="for the metric function: `module:name` of a function that scores a list of "
-        "candidates and their references. For the metric evaluate: argument of evaluate.load",
+        help="with metric `function`: `module:name` of a function that scores a list of "
+        "candidates and their references. With metric `evaluate`: argument of evaluate.load",
     )
     field: str | None = argument(
         None,
-        help="for the metric evaluate: key of the result that contains one score per candidate",
+        help="with metric `evaluate`: key of the result that contains one score per candidate",
     )
     options: dict[str, Any] = argument(
-        {}, help="for the metric evaluate: additional arguments of compute"
+        {}, help="with metric `evaluate`: additional arguments of compute"
     )
     limits: list[float] = argument(
         [0.0, 1.0], help="lowest and highest score of the metrics function and evaluate"
