@@ -248,8 +248,8 @@ class SyntacticParaphraser(HubMixin):
                 data without a conjunction, adverb or interjection at the top, because paraphrases
                 often add such a word. If the model does not need a template, None also means a
                 paraphrase without template.
-            writing: Options of beam search or sampling. All beams are candidates. None means 3
-                beams and 40 tokens.
+            writing: Options of beam search or sampling. All beams of a template are candidates.
+                None means 3 beams and 40 tokens.
             **options: As in `paraphrase`.
 
         Returns:
@@ -258,11 +258,11 @@ class SyntacticParaphraser(HubMixin):
             does not need a template, `nats` are those without template, at least -1.
         """
         how = writing or WRITING
-        options["writing"] = how if how.sample else replace(how, outputs=how.beams)
+        every = how if how.sample else replace(how, outputs=how.beams)
         asked = self._steady_templates() if templates is None else list(templates)
-        found = self.paraphrase(sentences, asked, **options)
+        found = self.paraphrase(sentences, asked, writing=every, **options)
         if templates is None and not self.writer.needs_template:
-            free = self.paraphrase(sentences, **options)
+            free = self.paraphrase(sentences, writing=how, **options)  # other beams are near copies
             found = [first + rest for first, rest in zip(found, free, strict=True)]
         if self.parser is not None:
             self._reject_other_templates(found)
