@@ -12,7 +12,6 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Unpack
 
 import torch
@@ -42,7 +41,7 @@ from paraphrastic_hf.generation.templates import (
     ranked,
     top_templates,
 )
-from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, listed
+from paraphrastic_hf.generation.writing import GenerationOptions, listed
 from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.syntax.parse_tree import Tree, read_tree, same_template, template
@@ -293,15 +292,16 @@ class SyntacticParaphraser(HubMixin):
     def _with_template(self, asked: list[list[str]], outputs: Outputs) -> Outputs:
         """Keep the first of the beams whose parse has the template, or the first if none has it."""
         assert self.parser is not None
-        texts = [one.text for own in outputs for beams in own for one in beams]
-        trees = map(_tree_of, self.parser(texts))
-        return [
-            [
-                [_first_with(wanted, beams, list(islice(trees, len(beams))))]
-                for wanted, beams in zip(wishes, own, strict=True)
-            ]
-            for wishes, own in zip(asked, outputs, strict=True)
-        ]
+        texts = [one.text for own in outputs for beams in own for one in beams if one.text]
+        tree_of = dict(zip(texts, map(_tree_of, self.parser(texts)), strict=True))
+        found: Outputs = []
+        for wishes, own in zip(asked, outputs, strict=True):
+            found.append([])
+            for wanted, beams in zip(wishes, own, strict=True):
+                tree = read_tree(wanted) if wanted else None
+                fits = (one for one in beams if _has_template(tree_of.get(one.text), tree))
+                found[-1].append([next(fits, beams[0])])
+        return found
 
     def _reject_other_templates(self, found: list[list[Paraphrase]]) -> None:
         """Reject the paraphrases whose parse does not have the requested template."""
@@ -309,8 +309,8 @@ class SyntacticParaphraser(HubMixin):
         places = [place for place in _kept(found) if found[place[0]][place[1]].template]
         parsed = self.parser([found[row][k].text for row, k in places])
         for (row, k), each in zip(places, parsed, strict=True):
-            one, tree = found[row][k], _tree_of(each)
-            if tree is None or not same_template(tree, read_tree(one.template)):
+            one = found[row][k]
+            if not _has_template(_tree_of(each), read_tree(one.template)):
                 found[row][k] = replace(one, remark="it does not have the template")
 
     def _reject_unlikely(self, lines: Sequence[str], found: list[list[Paraphrase]]) -> None:
@@ -437,12 +437,8 @@ def _kept(found: list[list[Paraphrase]]) -> list[tuple[int, int]]:
     return [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.is_kept]
 
 
-def _first_with(wanted: str, beams: list[GeneratedText], trees: list[Tree | None]) -> GeneratedText:
-    asked = read_tree(wanted) if wanted else None
-    for one, tree in zip(beams, trees, strict=True):
-        if asked and tree and same_template(tree, asked):
-            return one
-    return beams[0]
+def _has_template(tree: Tree | None, wanted: Tree | None) -> bool:
+    return tree is not None and wanted is not None and same_template(tree, wanted)
 
 
 def _tree_of(found: Tree | ParsedLine | None) -> Tree | None:
