@@ -27,6 +27,7 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(subword, tmp_path,
     assert "SentenceTransformer" in results["settings"]["encoder"]
     assert len(results["rows"]) == 39
     assert printed.rstrip().endswith("\n".join(headline_table(results)))
+    assert str(output / "sts.md") in printed
     assert ("MSRpar" in printed, "MSRpar" in (output / "sts.md").read_text()) == (False, True)
     (tmp_path / "lines.txt").write_text("the cat\na dog\n")
     run("encode", stock, tmp_path / "lines.txt", "--output", tmp_path / "v.npy", *NORMALIZED)

@@ -61,7 +61,9 @@ def test_invalid_options_are_refused(tmp_path):
             scores(place, **options)
 
 
-@pytest.mark.parametrize("bad", ["no score\there", "left\tright\tgood", "left\tright\tnan"])
+@pytest.mark.parametrize(
+    "bad", ["no score\there", "left\tright\tgood", "left\tright\tnan", "left\tright\t-inf"]
+)
 def test_malformed_rows_are_skipped_or_refused(bad, tmp_path, caplog):
     text = f"{paranmt_text('good')}{bad}\n{paranmt_text('short')}"
     folder = put(tmp_path / "paranmt", {"para-nmt-50m.txt": text})

@@ -17,7 +17,6 @@ from paraphrastic_hf.encoders.export import export
 from paraphrastic_hf.integrations.columns import ColumnEncoder
 from tests.texts import SENTENCES
 
-pa = pytest.importorskip("pyarrow")
 TEXTS = [*SENTENCES[:5], "", "zażółć gęślą jaźń 猫"]
 VECTORS = SentenceEncoder.from_pretrained("tiny").encode(TEXTS, normalize_embeddings=True)
 NODE_MODULES = Path(__file__).parents[2] / ".venv-integrations" / "node_modules"
@@ -37,6 +36,11 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 def close(found: object, expected: object = VECTORS) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def pa():
+    return pytest.importorskip("pyarrow")
 
 
 def test_langchain():
@@ -139,7 +143,7 @@ def check(texts: list[str | None], vectors: list[Any]) -> None:
     assert len(texts) == len(TEXTS) + 1
 
 
-def test_a_pickle_holds_no_model():
+def test_a_pickle_holds_no_model(pa):
     encode = ColumnEncoder("tiny")
     encode(pa.array(TEXTS))
     assert len(pickle.dumps(encode)) < 300
@@ -151,6 +155,7 @@ def test_an_unknown_dtype_is_named():
         ColumnEncoder("tiny", "float64")
 
 
+@pytest.mark.usefixtures("pa")
 def test_encoding_a_column_imports_no_torch():
     script = """if True:
         import sys, pyarrow
@@ -170,7 +175,7 @@ def ray_data():
 
 
 @pytest.mark.parametrize("is_actor", [False, True])
-def test_ray(ray_data, is_actor):
+def test_ray(pa, ray_data, is_actor):
     from paraphrastic_hf.integrations.ray import Embed
 
     table = ray_data.from_arrow(pa.table({"text": [*TEXTS, None]}))
@@ -184,7 +189,7 @@ def test_ray(ray_data, is_actor):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_daft(dtype):
+def test_daft(pa, dtype):
     daft = pytest.importorskip("daft")
     from paraphrastic_hf.integrations.daft import embed
 
@@ -196,7 +201,7 @@ def test_daft(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_spark(tmp_path, dtype):
+def test_spark(pa, tmp_path, dtype):
     sql = pytest.importorskip("pyspark.sql")
     from paraphrastic_hf.integrations.spark import embed
 

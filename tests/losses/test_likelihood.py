@@ -6,13 +6,13 @@ from paraphrastic_hf.losses import likelihood
 from paraphrastic_hf.losses.likelihood import cross_entropy_parts, log_likelihoods
 
 
-@pytest.mark.parametrize("block", [1, 40, 100, 2**18])
-def test_values_and_gradients_match_torch(block, monkeypatch):
-    """Blocks of one token, of two with one left over, and of all."""
+@pytest.mark.parametrize(("block", "tokens"), [(1, 7), (40, 7), (100, 7), (2**18, 7), (40, 0)])
+def test_values_and_gradients_match_torch(block, tokens, monkeypatch):
+    """Blocks of one token, of two with one left over, and of all. A batch may be empty."""
     monkeypatch.setattr(likelihood, "BLOCK", block)
     torch.manual_seed(0)
-    scores = (30 * torch.randn(7, 20)).requires_grad_()
-    targets, weights = torch.randint(20, (7,)), torch.randn(7)
+    scores = (30 * torch.randn(tokens, 20)).requires_grad_()
+    targets, weights = torch.randint(20, (tokens,)), torch.randn(tokens)
     found = log_likelihoods(scores, targets)
     expected = -F.cross_entropy(scores, targets, reduction="none")
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)

@@ -44,6 +44,18 @@ def test_charagram_by_hand(settings, expected, pooled_only):
     torch.testing.assert_close(found, torch.tensor([expected]))
 
 
+@pytest.mark.parametrize("name", ["char_cnn", "char_cnn_no_dense"])
+def test_a_char_cnn_matches_the_slow_loop(name):
+    """Its initial biases are 0."""
+    model = new_encoder(name)
+    filters = [w for group in model.filters.filters for w in group.weight.transpose(1, 2).tolist()]
+    rows, zeros = model.embedding.weight[TEXT].tolist(), [0.0] * len(filters)
+    expected = oracles.pooled_filters(rows, filters, zeros, model.config.activation)
+    if model.dense is not None:
+        expected = oracles.times(model.dense.weight.tolist(), expected)
+    torch.testing.assert_close(embed(model, torch.tensor([TEXT]))[0], torch.tensor(expected))
+
+
 def test_the_weighted_average_matches_its_equation():
     model = new_encoder("weighted")
     assert (model.importance.weight == 1).all()

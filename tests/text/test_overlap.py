@@ -2,6 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.text.overlap import lemmatize, ngram_overlap, word_ngrams
 
 # Few words, so that the texts share trigrams.
@@ -53,3 +54,9 @@ def test_words_are_lemmatized():
     pytest.importorskip("simplemma", reason="pip install 'paraphrastic-hf[lemmas]'")
     found = lemmatize(["cats", "went", "two dogs", "", "qwrtz"])
     assert found == ["cat", "go", "two dog", "", "qwrtz"]
+
+
+def test_without_simplemma_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda name: name != "simplemma")
+    with pytest.raises(MissingExtraError, match=r"\[lemmas\]"):
+        lemmatize(["cats"])

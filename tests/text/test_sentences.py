@@ -2,7 +2,7 @@ import pytest
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.char import CharTokenizer
-from paraphrastic_hf.text.sentences import Sentences
+from paraphrastic_hf.text.sentences import Sentences, has_capital
 
 CHARACTERS = CharTokenizer("abcde", lowercase=True)
 TEXTS = [["a", "Bad", "a"], [], ["cab", "a", "bad", "xyz"]]
@@ -34,3 +34,9 @@ def test_a_string_is_not_a_list_of_words():
     assert (len(nothing), nothing.batch([])["input_ids"].shape) == (0, (0, 0))
     with pytest.raises(DataError):
         Sentences.of(["the cat"], CHARACTERS)
+
+
+def test_capitals_are_upper_case_letters_anywhere():
+    assert [word for word in ("Cat", "iPod", "cat", "9%", "É", "") if has_capital(word)] == [
+        *("Cat", "iPod", "É")
+    ]

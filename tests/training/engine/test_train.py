@@ -11,10 +11,21 @@ from tests.training.runs import (
     log,
     recipe_of,
     small_recipe,
+    told_apart,
     train,
 )
 
-LEARNING = ["--epochs", "30", "--learning_rate", "1e-2", "--anneal_steps", "0"]
+LEARNING = ["--epochs", "10", "--learning_rate", "3e-2", "--anneal_steps", "0"]
+LEARNING += ["--batch_size", "20", "--mega_batch", "1"]
+
+
+@pytest.mark.parametrize("objective", ["infonce", "both"])
+def test_every_objective_separates_paraphrases_from_others(objective, tmp_path):
+    train(small_recipe(tmp_path, *LEARNING, "--objective", objective), tmp_path / "out")
+    assert told_apart(tmp_path / "out") > 0.65  # untrained: 0.49
+    if objective == "both":
+        last = log(tmp_path / "out", "loss")[-1]
+        assert last["loss"] == pytest.approx(last["margin"] + last["infonce"])
 
 
 def test_the_best_checkpoint_is_the_finished_model(tmp_path, sts_folder):
