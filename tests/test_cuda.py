@@ -90,7 +90,7 @@ def test_a_run_in_bfloat16_has_finite_weights(name, tmp_path):
     ("name", "settings"),
     [
         ("word", "--negatives mix --mega_batch 3 --anneal_steps 2 --lambda_w 1e-4"),
-        ("word", "--negatives rand --optimizer adagrad"),
+        ("word", "--negatives rand --matryoshka 4 --optimizer adagrad"),
         ("word", "--objective infonce --optimizer nesterov --momentum 0.9"),
         ("recurrent", "--scramble 0.5 --scramble_before_negatives true --lambda_c 1e-4"),
         ("weighted", "--freeze tables"),

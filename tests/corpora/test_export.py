@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.corpora.export import export
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.errors import DataError
@@ -169,6 +170,15 @@ def test_a_damaged_file_of_an_export_is_reported(official, exported):
     with pytest.raises(DataError):
         export("sts", exported, configs=["sts12"], data_dir=official)
     export("sts", exported, configs=["sts13"], data_dir=official)
+
+
+def test_a_corpus_that_may_not_be_shared_is_not_exported_to_a_public_repository(
+    official, tmp_path, capsys
+):
+    command = ["data", "export", "sts", "--data", str(official), "--output", str(tmp_path / "new")]
+    assert main([*command, "--push", "me/sts", "--public"]) == 2
+    assert "license" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow

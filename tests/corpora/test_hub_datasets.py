@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.corpora.export import export
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.errors import DataError
@@ -76,6 +77,13 @@ def test_a_corpus_without_a_public_license_is_published_privately(hub, tmp_path)
     publish("dataset", tmp_path / "mr", "me/mr", private=True)
     assert "datasets/me/mr" not in hub.public
     assert "export.json" not in hub.repositories["datasets/me/mr"]
+
+
+def test_an_export_may_be_pushed_to_an_existing_public_repository(exported, hub, tmp_path):
+    publish("dataset", exported, "me/sts17")
+    command = ["data", "export", "sts17", "--config", "en-en", "--push", "me/sts17"]
+    command += ["--data", str(exported.parent / "eval"), "--output", str(tmp_path / "new")]
+    assert main(command) == 0
 
 
 def test_wrong_repository_options_are_refused(tmp_path):

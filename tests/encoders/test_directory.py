@@ -24,6 +24,7 @@ from paraphrastic_hf.encoders.storage.directory import (
     SUPERVISED,
     TAGGER,
     Layout,
+    check_weights,
     load_pretrained,
     save_model,
 )
@@ -180,6 +181,14 @@ def test_missing_and_nan_weights_are_named(bigrams, tokenizer, tmp_path):
         save_file(kept, tmp_path / "model.safetensors", {"format": "pt"})
         with pytest.raises(ModelError, match=next(iter(changes))):
             load_pretrained(tmp_path, LANGUAGE_MODEL)
+
+
+def test_nan_weights_are_found_in_bfloat16():
+    model = averaging().bfloat16()
+    check_weights("model", model)
+    model.embedding.weight.data[2] = float("nan")
+    with pytest.raises(ModelError, match="Row 2"):
+        check_weights("model", model)
 
 
 def test_a_model_of_another_kind_is_refused(tokenizer, tmp_path):

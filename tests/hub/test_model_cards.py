@@ -59,7 +59,8 @@ def card_of(model, root):
     )
     trained, command = TrainedModel.read(model), "paraphrastic train recipe.yaml"
     title = f"paraphrastic {trained.name}"
-    return full_card(trained, details, title=title, checksums=root, command=command)[0]
+    shown = {"title": title, "checksums": root, "command": command}
+    return full_card(trained, details, indexed=["sts"], **shown)[0]
 
 
 def test_the_card_states_the_run(root):
@@ -99,12 +100,16 @@ def test_the_card_of_an_english_model_has_only_english_scores(root):
 
 def test_the_command_writes_the_card(root, capsys):
     model = evaluated(root, "--tokenizer.kind", "word", "--model.kind", "recurrent")
+    results = json.loads((root / "evaluation" / "sts.json").read_text())
+    (root / "evaluation" / "mine.json").write_text(json.dumps({**results, "suite": "mine"}))
     options = ["--evaluation", str(root / "evaluation"), "--data", str(root)]
     options += ["--command-line", "paraphrastic train recipe.yaml", "--summary", "A small one."]
     main(["card", str(model), *options])
     assert capsys.readouterr().out.strip() == str(model / "README.md")
     text = (model / "README.md").read_text()
     assert text == card_of(model, root)
+    assert "### mine" in text
+    assert "mine STS-B test" not in text.split("---")[1]
     assert "SentenceTransformer(model, trust_remote_code=True)" in text
 
 

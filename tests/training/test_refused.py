@@ -43,7 +43,8 @@ word | --model.kind recurrent --hidden_size 1000000 => GB | --optimizer adagrad 
 word | --optimizer sgd --betas 0.9 0.98 | --betas 0.9 | --momentum 0.9
 word | --optimizer nesterov => momentum | --schedule inverse_root => warmup_steps
 word | --objective infonce --mega_batch 2 | --objective both --similarity dot
-word | --objective infonce --hinge one_sided | --temperature 0 | --drop_apart true
+word | --objective infonce --hinge one_sided | --temperature 0 | --matryoshka 0 | --matryoshka 4 4
+word | --matryoshka 4 --whiten 0.25 | --matryoshka 4 8 => [4, 8] | --drop_apart true
 charagram | --model.kind recurrent --marks end
 plain | --kind language_model --hidden_size 1000000 --layers 1000 => GB
 projection | --whiten 0.2

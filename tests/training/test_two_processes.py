@@ -36,7 +36,7 @@ ONE_BATCH = ["--mega_batch", "1"]
 CONTRASTIVE = {
     "adam": ["--batch_size", "8"],
     "adagrad": ["--batch_size", "7", "--optimizer", "adagrad"],
-    "both": ["--batch_size", "7", "--objective", "both", *ONE_BATCH],
+    "both": ["--batch_size", "7", "--objective", "both", *ONE_BATCH, "--matryoshka", "8", "16"],
     # the last batch has one pair
     "infonce": ["--batch_size", "59", "--objective", "infonce", *ONE_BATCH],
 }

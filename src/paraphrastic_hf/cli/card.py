@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     text, _ = full_card(
         trained,
         details,
+        indexed=["sts"],
         title=f"paraphrastic {trained.name}",
         checksums=root,
         command=arguments.command_line,

@@ -175,8 +175,11 @@ def _build(arguments: argparse.Namespace) -> None:
 
 @holds_output("exporting")
 def _export(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.corpora.export import export
+    from paraphrastic_hf.corpora.export import check_license, export, gather
+    from paraphrastic_hf.corpora.load import find_source
 
+    if arguments.push and arguments.public:
+        check_license(arguments.name)
     configs = [arguments.config] if arguments.config else None
     counts = export(
         arguments.name,
@@ -190,10 +193,15 @@ def _export(arguments: argparse.Namespace) -> None:
         print(f"{config}: " + ", ".join(f"{split} {rows:,}" for split, rows in splits.items()))
     print(os.path.join(arguments.output, "README.md"))
     if arguments.push:
-        from paraphrastic_hf.hub.publish import publish
+        from paraphrastic_hf.io.send import Destination, upload
 
-        private = not arguments.public
-        print(publish("dataset", arguments.output, arguments.push, private=private))
+        to = Destination(
+            arguments.push,
+            "dataset",
+            private=not arguments.public,
+            must_be_private=not find_source(arguments.name).may_share,
+        )
+        print(upload(to, lambda place, _: gather(arguments.name, arguments.output, place)))
 
 
 def _stats(arguments: argparse.Namespace) -> None:

@@ -6,7 +6,11 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 
 
 def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
-    """Convert a generative model that averages token vectors. Return others unchanged."""
+    """Convert a generative model that averages token vectors. Return others unchanged.
+
+    Models that embed with a language variable, subtract a mean, or exclude a token other than the
+    end mark are refused.
+    """
     model = None if encoder.table(slice(0, 0)) is not None else encoder.model_apart()
     if not isinstance(model, LatentModel) or model.config.encoder_kind != "average":
         return encoder

@@ -32,6 +32,8 @@ class HubMixin(ABC):
     ) -> str:
         """Upload the model, with the model card of the directory that it was loaded from.
 
+        `paraphrastic publish` also writes the card and checks the licenses of the training data.
+
         Args:
             repo_id: Repository, `someone/model`, created if missing.
             private: Visibility of a new repository. None uses the account's default.

@@ -39,7 +39,10 @@ class SavedModel(HubMixin):
         device: str | torch.device | None = None,
         **hub: Unpack[HubOptions],
     ) -> Self:
-        """Load a model directory or a Hub repository, by default on a GPU if available."""
+        """Load a model directory or a Hub repository, by default on a GPU if available.
+
+        `hub` has `revision`, `token`, `cache_dir` and `local_files_only`, as in `SentenceEncoder`.
+        """
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
         path = local_directory(name, **hub)

@@ -177,21 +177,27 @@ class ModelDetails:
 
 
 def full_card(
-    trained: TrainedModel, details: ModelDetails, *, private: bool = False, **shown: Any
+    trained: TrainedModel,
+    details: ModelDetails,
+    *,
+    private: bool = False,
+    indexed: Sequence[str] | None = None,
+    **shown: Any,
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return the card of a model with licenses and scores, and the results that it shows.
 
-    `shown` are further options of `render`.
+    `indexed` are the suites in `model-index` (default: all), `shown` further options of `render`.
     """
     sources = source_licenses(trained, data_root=details.data_root, stated=details.source_licenses)
     license = checked_license(sources, details.license, private=private)
     languages = list(details.languages) or packaged_languages(sources) or trained.languages
     suites = [] if details.evaluation is None else own_results(trained, details.evaluation)
     suites = for_languages(suites, languages)
+    scored = [each for each in suites if indexed is None or each["suite"] in indexed]
     options: dict[str, Any] = {
         name: getattr(details, name) for name in ("summary", "base_model", "datasets", "copies")
     }
-    options |= {"license": license, "languages": languages, "figures": figures(trained, suites)}
+    options |= {"license": license, "languages": languages, "figures": figures(trained, scored)}
     return render(trained, sources=sources, suites=suites, **options, **shown), suites
 
 

@@ -70,6 +70,7 @@ def test_start_on_the_command_line_replaces_the_encoder_of_the_recipe():
     [
         ("word", ["--training.freeze", "tables"]),
         ("word", ["--finish.dimension", "9"]),
+        ("word", ["--matryoshka", "8"]),
         ("charagram", ["--finish.whiten", "0.25"]),
     ],
 )

@@ -2,7 +2,10 @@
 
 import datasets
 import pytest
+import torch
+from torch.nn.functional import normalize
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.training.engine.recipe import SourceArguments
 from tests.training.runs import (
@@ -26,6 +29,22 @@ def test_every_objective_separates_paraphrases_from_others(objective, tmp_path):
     if objective == "both":
         last = log(tmp_path / "out", "loss")[-1]
         assert last["loss"] == pytest.approx(last["margin"] + last["infonce"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["margin", "infonce"])
+def test_matryoshka_improves_retrieval_with_prefixes(objective, tmp_path):
+    found = []
+    for name, more in (("whole", []), ("prefix", ["--matryoshka", "6"])):
+        more += ["--objective", objective, "--mega_batch", "1", "--batch_size", "60"]
+        train(small_recipe(tmp_path, *LEARNING, *more, "--epochs", "60"), tmp_path / name)
+        encoder = SentenceEncoder.from_pretrained(tmp_path / name)
+        left, right = (
+            normalize(torch.from_numpy(encoder.encode(side))[:, :6])
+            for side in zip(*ROWS, strict=True)
+        )
+        found.append(int(((left @ right.T).argmax(1) == torch.arange(60)).sum()))
+    assert found[1] > found[0] + 2, found
 
 
 def test_the_best_checkpoint_is_the_finished_model(tmp_path, sts_folder):

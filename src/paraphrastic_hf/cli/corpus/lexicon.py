@@ -38,7 +38,9 @@ def configure(parser: Parser) -> None:
         "corpora: folders of `corpus make`, parquet, TSV, or a lexicon with --word",
         nargs="+",
     )
-    parser.option("--output FILE", "lexicon to write: TSV (also .gz, .xz, .bz2)")
+    parser.option(
+        "--output FILE", "lexicon to write: parquet if its name ends in .parquet, else TSV"
+    )
     parser.option(
         "--word WORD", "print paraphrases of this word. Repeatable", default=[], action="append"
     )
@@ -81,8 +83,6 @@ def run(arguments: argparse.Namespace) -> None:
             _compare(None, [kept[0], *arguments.beside], folder)
         return
     if arguments.output:
-        if arguments.output.endswith(".parquet"):
-            raise DataError(f"A lexicon is TSV. Use --output lexicon.tsv, not {arguments.output}")
         check_output(arguments.output)
         output_file(arguments.output)
     counts = _count(arguments)

@@ -102,7 +102,9 @@ class Table:
 
 
 def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest error of a packed row, relative to the exact row's length."""
+    """Return the largest error of a packed row, relative to the exact row's length (absolute for
+    rows of zeros).
+    """
     lengths = row_lengths(exact)
     off = row_lengths(unpacked(numbers).astype(np.float64) - exact)
     return float((off / np.where(lengths > 0, lengths, 1)).max(initial=0))

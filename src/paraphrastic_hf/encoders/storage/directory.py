@@ -228,7 +228,8 @@ def load_whole(
 def check_weights(name: object, model: PreTrainedModel) -> None:
     """Raise an error if a weight is NaN or infinite."""
     for key, weight in model.named_parameters():
-        check_finite(weight.detach().numpy(), f"{key} of {name}")
+        if not weight.isfinite().all():
+            check_finite(weight.detach().float().cpu().numpy(), f"{key} of {name}")
 
 
 def model_of_table(table: Table) -> AveragingModel:

@@ -98,7 +98,7 @@ def _standardized(values: np.ndarray) -> np.ndarray:
     return np.zeros_like(centered) if is_constant else np.asarray(centered / deviation)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgedTask:
     """A task of a suite that can also return its results for each example, by `judged`."""
 

@@ -203,7 +203,7 @@ def _bucc(config: str) -> JudgedTask:
         found, gold, sources = mined(encoder, data_dir)
         return [bucc_judged(config, name, pairs, gold, sources) for name, pairs in found.items()]
 
-    return JudgedTask(judged, rows)
+    return JudgedTask(judged=judged, rows=rows)
 
 
 def _paper(trained: float, zero_shot: float) -> dict[str, float]:
@@ -213,7 +213,7 @@ def _paper(trained: float, zero_shot: float) -> dict[str, float]:
 TATOEBA = Suite(
     "Tatoeba: whether the nearest of up to 1,000 sentences is the translation (5.13.2)",
     "Accuracy x 100",
-    {"languages": JudgedTask(_tatoeba_judged, _tatoeba)},
+    {"languages": JudgedTask(judged=_tatoeba_judged, rows=_tatoeba)},
     _tatoeba_headline,
     {
         "LASER (Table 56)": _paper(95.8, 80.8),

@@ -70,7 +70,7 @@ def _paper(english: float, others: float) -> dict[str, float]:
 XNLI = Suite(
     "XNLI: entailment, learned in English and tested in other languages (5.13.2)",
     "Accuracy x 100, chance 33.3; ar, es, tr: their mean",
-    {"XNLI dev": JudgedTask(_judged)},
+    {"XNLI dev": JudgedTask(judged=_judged)},
     _headline,
     {
         "thesis MGT, learned from SNLI (Table 56)": _paper(70.8, 63.7),

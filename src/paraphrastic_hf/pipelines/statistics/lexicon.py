@@ -2,9 +2,10 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +22,7 @@ MIN_COUNT = 10  # minimum count of a pair of words (4.9.1)
 WORDS_AT_A_TIME = 500
 COLUMNS = ("word", "paraphrase", "adjusted_pmi", "cross_pmi", "count")
 HEADER = "\t".join(COLUMNS)
+AT_A_TIME = 100_000
 Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # scores of word pairs
 
 
@@ -173,25 +175,54 @@ def _at(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
-    """Write a lexicon as TSV (also .gz, .xz, .bz2), and return the number of entries."""
-    target, number = output_file(path), 0
+    """Write a lexicon, complete or not at all, and return the number of entries.
+
+    The format is parquet if the name ends in .parquet, otherwise TSV with a header. TSV is
+    compressed if the name ends in .gz, .xz or .bz2.
+    """
+    target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        replacing(target, is_shared=True) as partial,
-        PACKED.get(target.suffix, open)(partial, "wt", encoding="utf-8") as file,
-    ):
-        file.write(HEADER + "\n")
-        for each in entries:
-            number += 1
-            scores = f"{each.adjusted_pmi:.4f}", f"{each.cross_pmi:.4f}", str(each.count)
-            file.write(tsv_line(each.word, each.paraphrase, *scores))
+    with replacing(target, is_shared=True) as partial:
+        if target.suffix == ".parquet":
+            return _write_parquet(iter(entries), partial)
+        with PACKED.get(target.suffix, open)(partial, "wt", encoding="utf-8") as file:
+            return _write_lines(entries, file)
+
+
+def _write_lines(entries: Iterable[Entry], file: IO[str]) -> int:
+    number = 0
+    file.write(HEADER + "\n")
+    for each in entries:
+        number += 1
+        scores = f"{each.adjusted_pmi:.4f}", f"{each.cross_pmi:.4f}", str(each.count)
+        file.write(tsv_line(each.word, each.paraphrase, *scores))
+    return number
+
+
+def _write_parquet(entries: Iterator[Entry], path: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = (pa.string(), pa.string(), pa.float32(), pa.float32(), pa.int32())
+    schema = pa.schema(list(zip(COLUMNS, types, strict=True)))
+    number = 0
+    with pq.ParquetWriter(path, schema) as writer:
+        while some := list(islice(entries, AT_A_TIME)):
+            columns = zip(*map(astuple, some), strict=True)
+            arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            number += len(some)
     return number
 
 
 def is_lexicon(path: str | Path) -> bool:
     path = Path(path)
-    if not path.is_file() or path.suffix == ".parquet":
+    if not path.is_file():
         return False
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        return tuple(pq.read_schema(path).names) == COLUMNS
     with open_lines(path) as file:
         try:
             return file.readline(200).rstrip(b"\r\n") == HEADER.encode()
@@ -201,7 +232,15 @@ def is_lexicon(path: str | Path) -> bool:
 
 def read_lexicon(path: str | Path) -> Iterator[Entry]:
     """Yield the entries of a file that `write_lexicon` wrote."""
-    for number, line in text_lines(Path(path)):
+    path = Path(path)
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        for batch in pq.ParquetFile(path).iter_batches(AT_A_TIME):
+            for row in zip(*(batch.column(n).to_pylist() for n in COLUMNS), strict=True):
+                yield Entry(*row)
+        return
+    for number, line in text_lines(path):
         if number == 1:
             continue
         cells, place = line.split("\t"), f"{path}:{number}"

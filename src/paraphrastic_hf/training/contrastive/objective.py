@@ -1,6 +1,7 @@
 """Contrastive objective: sampling of pairs, selection of negatives, and loss."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -9,6 +10,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from paraphrastic_hf.encoders.batches import embed_texts
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.losses.infonce import infonce_loss
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
@@ -42,6 +44,13 @@ class ContrastiveObjective(Objective):
         self.arguments, self.seed = recipe.training, recipe.seed
         self.max_length = recipe.data.max_length
         self.corpus, self.model, self.accelerator = corpus, model, accelerator
+        whole = int(model.config.hidden_size)
+        if max(self.arguments.matryoshka, default=0) >= whole:
+            raise RecipeError(
+                f"training.matryoshka must be below {whole}, got {self.arguments.matryoshka}"
+            )
+        # The loss is computed for each of these prefixes of an embedding.
+        self._widths = [*self.arguments.matryoshka, whole]
         lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
         self.penalty = Penalty(model, *lambdas, to_start=recipe.start is not None)
         models = [encoder.model for encoder in recipe.encoders]
@@ -93,9 +102,9 @@ class ContrastiveObjective(Objective):
         rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 to 4, pairs)
         parts: dict[str, Tensor] = {}
         if self.arguments.objective != "infonce":
-            parts["margin"] = self._margin(vectors, rows, batch, step).float()
+            parts["margin"] = self._margin(vectors, rows, batch, step).float() / len(self._widths)
         if self.arguments.objective != "margin":
-            parts["infonce"] = self._infonce(vectors, rows, batch).float()
+            parts["infonce"] = self._infonce(vectors, rows, batch).float() / len(self._widths)
         if self.penalty.is_active:
             whole = np.unique(batch.whole.sentences)
             used = self.corpus.sentences.select(whole, self.max_length).ids
@@ -112,11 +121,16 @@ class ContrastiveObjective(Objective):
             has_negative = within >= 0
             rows = torch.cat([rows, places[within.clamp(min=0)]])
         args = self.arguments
-        loss = margin_loss_of_rows(vectors, rows, args.margin, has_negative, args.similarity)
-        return loss * batch.weight
+        losses = [
+            margin_loss_of_rows(
+                vectors[:, :width], rows, args.margin, has_negative, args.similarity
+            )
+            for width in self._widths
+        ]
+        return sum(losses[1:], losses[0]) * batch.weight
 
     def _infonce(self, vectors: Tensor, rows: Tensor, batch: MiniBatch) -> Tensor:
-        """Return InfoNCE of the whole batch.
+        """Return InfoNCE of the whole batch, summed over all embedding sizes.
 
         Every process computes the whole loss. Gradients flow only into its own sentences.
         """
@@ -134,7 +148,13 @@ class ContrastiveObjective(Objective):
             vectors = torch.cat([everyone[:start], ours, everyone[start + own :]])
         pool = self._pool(vectors, whole.pairs.T.reshape(-1))
         with self.accelerator.autocast():
-            return infonce_loss(pool, args.pool, args.temperature)
+            losses = [
+                infonce_loss(
+                    replace(pool, embeddings=vectors[:, :width]), args.pool, args.temperature
+                )
+                for width in self._widths
+            ]
+        return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the first sentence of each pair of an epoch, and a mask of scrambled sentences."""

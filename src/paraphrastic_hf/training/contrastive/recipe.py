@@ -5,6 +5,7 @@ Defaults follow the thesis (5.2.1) unless a help text says otherwise.
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import RecipeError
@@ -61,6 +62,10 @@ class ContrastiveTraining(OptimizationArguments):
         choices=("two_sided", "one_sided"),
     )
     temperature: float = argument(0.05, help="infonce: temperature of the softmax", above=0)
+    matryoshka: list[int] = argument(
+        [],
+        help="sizes of prefixes of the embedding to train too, ascending, such as [64, 128, 256]",
+    )
     scramble: float = argument(
         0.0, help="probability of shuffling the tokens of a pair", at_least=0, at_most=1
     )
@@ -115,6 +120,8 @@ class ContrastiveTraining(OptimizationArguments):
         if self.objective != "margin" and not cosine:
             key = f"training.similarity with training.objective {self.objective}"
             raise must_be(key, self.similarity, "cosine")
+        if not all(a < b for a, b in pairwise([0, *self.matryoshka])):
+            raise must_be("training.matryoshka", self.matryoshka, "ascending, each at least 1")
         if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
             raise RecipeError(
                 "training.scramble_swaps and training.scramble_sides require training.scramble "
@@ -146,6 +153,21 @@ class ContrastiveRecipe(EncoderRecipe):
     training: ContrastiveTraining = argument(
         ContrastiveTraining(), help="objective and optimization"
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        training, finish = self.training, self.finish
+        if training.matryoshka and (finish.whiten or finish.dimension or finish.nested_dimensions):
+            raise RecipeError(
+                "training.matryoshka orders the dimensions of an embedding, but finish.whiten, "
+                "finish.dimension and finish.nested_dimensions would change this order. Remove "
+                "training.matryoshka or the finish keys"
+            )
+        if training.matryoshka and self.parts and self.combine == "concatenate":
+            raise RecipeError(
+                "training.matryoshka would train only the first of the concatenated parts. "
+                "Remove training.matryoshka, or set combine to add"
+            )
 
     @property
     def keeps_tables(self) -> bool:
