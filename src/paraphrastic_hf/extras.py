@@ -33,15 +33,17 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # import names of the packages of each e
 NAMES = {"google": "protobuf", "lance": "pylance"}  # package names that differ from the import name
 
 
-def require(extra: str, *packages: str, what: str) -> None:
+def require(extra: str, *packages: str, what: str, instead: str = "") -> None:
     """Raise a `MissingExtraError` unless packages of an extra, given by import name, are installed.
 
-    `what` is the feature that needs the packages, for the message.
+    For the message, `what` is the feature that needs the packages, and `instead` an alternative.
     """
     missing = [name for name in packages if not _is_there(name)]
     if missing:
         raise MissingExtraError(
-            f"{what} requires {', '.join(map(_name, missing))}. {_advice(extra)}", name=missing[0]
+            f"{what} requires {', '.join(map(_name, missing))}. {_advice(extra)}"
+            + f", or {instead}" * bool(instead),
+            name=missing[0],
         )
 
 

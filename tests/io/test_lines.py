@@ -71,8 +71,9 @@ def test_bytes_that_are_not_text_are_refused(bad, name, tmp_path):
     good = written(tmp_path / "good", "1\n2\n")
     aligned = aligned_lines(path, good), aligned_lines(good, path)
     for read in (text_lines(path), table_rows(path, 1), *aligned):
-        with pytest.raises(DataError, match=rf"{name}:2 "):
+        with pytest.raises(DataError, match=rf"{name}:2 ") as error:
             list(read)
+        assert ("byte 3" in str(error.value)) == ("iconv" in str(error.value)) == (b"\0" not in bad)
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -99,6 +100,19 @@ def test_without_line_feeds_carriage_returns_end_lines(end, mark, name, tmp_path
         monkeypatch.setattr(lines, "MOST_BYTES", size)
         found = [line for block in read_blocks(str(path)) for line in block]
         assert found == ["one", "", "three"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("size", [1, 4, 2**18])
+def test_a_carriage_return_long_before_the_first_line_feed_is_text(
+    size, name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(lines, "FEW_BYTES", size)
+    monkeypatch.setattr(lines, "MOST_BYTES", size)
+    path = written(tmp_path / name, "a\rbc" + "d" * 20 + "\ntwo\n")
+    expected = ["a\rbc" + "d" * 20, "two"]
+    assert [line for _, line in text_lines(path)] == expected
+    assert [line for block in read_blocks(str(path)) for line in block] == expected
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.xz"])

@@ -164,5 +164,5 @@ def test_examples_are_drawn_uniformly(monkeypatch):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_are_refused(bad):
-    with pytest.raises(ValueError, match=f"{bad}.*7"):
-        Means(np.array([*scores(12)[:6], bad, 1.0]))
+    with pytest.raises(ValueError, match=f"system 2.*{bad}.*7"):
+        Means(np.array([*scores(12)[:6], bad, 1.0]), "score of system 2")

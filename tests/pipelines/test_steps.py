@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.pipelines.stages import Block, Judge
 from paraphrastic_hf.pipelines.steps.duplicates import Seen
 from paraphrastic_hf.pipelines.steps.ngrams import hash_words, shared_ngrams
 from paraphrastic_hf.pipelines.steps.registry import STEPS, make_step, make_steps
@@ -196,6 +197,16 @@ def test_a_rejection_names_measure_score_and_bound():
     assert all(value in str(step.judge(0.5)) for value in ("overlap", "0.2", "0.5"))
     assert step.judge(0.2) is None
     assert make_step("length_ratio", {"at_most": 1000}).judge(math.inf) is not None
+    assert "the source" in str(make_step("copy", {"of": "source"}).judge(1))
+
+
+def test_a_wrong_number_of_scores_is_refused():
+    class Short(LengthRatio):
+        def score(self, rows):
+            return [1.0] * (len(rows) - 1)
+
+    with pytest.raises(ValueError, match=r"length_ratio.*\b2\b.*\b3\b"):
+        list(Judge(Short()).run([Block([row("a", "b")] * 3)]))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import argparse
 import importlib
 import inspect
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,8 +107,9 @@ def run(arguments: argparse.Namespace) -> None:
     analyze = getattr(importlib.import_module(f"paraphrastic_hf.analyses.{name}"), name)
     known = inspect.signature(analyze).parameters
     options = {option: value for option, value in vars(arguments).items() if option in known}
-    with data_errors():
-        analysis = analyze(**options | ANALYSES[arguments.kind].inputs(arguments))
+    inputs = ANALYSES[arguments.kind].inputs(arguments)
+    with data_errors() if name == "variables" else nullcontext():
+        analysis = analyze(**options | inputs)
     paths = write_analysis(analysis, arguments.output)
     print(analysis_markdown(analysis), *paths, sep="\n")
 
@@ -443,10 +446,14 @@ def _name(model: str) -> str:
 
 
 def _by_name(paths: Sequence[str]) -> dict[str, str]:
-    named = {_name(path): path for path in paths}
-    if len(named) < len(paths):
-        raise DataError("Two directories have the same name. Rename one")
-    return named
+    """Return the paths by their last parts, or by the whole paths if two last parts are equal."""
+    names = [_name(path) for path in paths]
+    if len(set(names)) < len(paths):
+        names = [str(Path(path)) for path in paths]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise DataError(f"{name} is given {count} times. Leave out all but one")
+    return dict(zip(names, paths, strict=True))
 
 
 def _load(model: str) -> SentenceEncoder:

@@ -168,11 +168,9 @@ def _judged(
     """Return mean cosines of outputs and references, and the encoder's signature."""
     scorer = SimileScorer(encoder, similarity="sentences", penalty="none")
     scores = [scorer.score(outputs, references) for _, outputs in systems]
+    means = [Means(each.sim, f"score of system {i}") for i, each in enumerate(scores, 1)]
     figures = [
-        Figure(
-            100 * each.sim_score,
-            p_value(Means(each.sim), Means(scores[0].sim), **resampling) if i else None,
-        )
+        Figure(100 * each.sim_score, p_value(means[i], means[0], **resampling) if i else None)
         for i, each in enumerate(scores)
     ]
     return figures, scores[0].signature

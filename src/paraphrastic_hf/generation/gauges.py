@@ -104,8 +104,9 @@ def importance_weighted_nll(
 ) -> float:
     """Estimate the mean -ln p(x) of pairs by importance sampling, in nats per pair (5.9.2).
 
-    The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with K = `draws`. The semantic
-    variable is inferred from the first side. The model must be variational and reconstruct.
+    The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with K = `draws`. Its
+    expectation is an upper bound, tighter for larger K. The semantic variable is inferred from the
+    first side. The model must be variational and reconstruct.
     """
     total = 0.0
     generator = torch.Generator(model.device).manual_seed(seed)

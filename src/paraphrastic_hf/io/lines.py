@@ -64,7 +64,7 @@ class Harmless(str):
     """Reason to skip a row. Rows skipped for this reason do not count toward `max_bad_rows`."""
 
 
-BLANK = Harmless("that are blank")
+BLANK = Harmless("without text")
 NUL, NOT_UTF8 = "with a NUL character", "with invalid UTF-8"
 
 
@@ -172,7 +172,7 @@ def _in_pieces(read: Callable[[int], bytes], name: object, most: int) -> Iterato
     is_first, is_mac = True, False
     while True:
         try:
-            chunk = read(most)
+            chunk = _through_first_lf(read, most) if is_first else read(most)
         except READ_ERRORS as error:
             raise DataError(f"{name} is damaged after line {number - 1}: {error}") from error
         if not chunk:
@@ -200,6 +200,16 @@ def _in_pieces(read: Callable[[int], bytes], name: object, most: int) -> Iterato
         yield [bytes(rest)]
 
 
+def _through_first_lf(read: Callable[[int], bytes], most: int) -> bytes:
+    """Read up to the first LF, the end, or the longest line. CR before an LF is text."""
+    found = bytearray()
+    while len(found) <= LONGEST_LINE and (piece := read(most)):
+        found += piece
+        if b"\n" in piece:
+            break
+    return bytes(found)
+
+
 def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
     """Yield the number of each line, from 1, and its bytes without LF."""
     with open_lines(path) as file:
@@ -212,12 +222,12 @@ def numbered(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
     return enumerate(chain.from_iterable(_in_pieces(cast(Any, file).read1, path, FEW_BYTES)), 1)
 
 
-def decoded(raw: bytes, encoding: str = "utf-8") -> tuple[str, str | None]:
+def decoded(raw: bytes) -> tuple[str, str | None]:
     """Return the text of a line without CR, or an empty text and the reason why it is bad."""
     if b"\0" in raw:
         return "", NUL
     try:
-        return raw.decode(encoding).rstrip("\r"), None
+        return raw.decode("utf-8").rstrip("\r"), None
     except UnicodeDecodeError:
         return "", NOT_UTF8
 
@@ -225,12 +235,15 @@ def decoded(raw: bytes, encoding: str = "utf-8") -> tuple[str, str | None]:
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
     """Yield the number of each line, from 1, and its text without the line end."""
     for number, raw in raw_lines(path):
-        text, wrong = decoded(raw, encoding)
-        if wrong is not None:
+        try:
+            text = raw.decode(encoding).rstrip("\r")
+        except UnicodeDecodeError as error:
             raise DataError(
-                f"{path}:{number} is a line {wrong}. Expected {encoding} text. Convert the file, "
-                "for example with iconv -f latin1 -t utf-8"
-            )
+                f"{path}:{number} is not {encoding} text ({error.reason} at byte {error.start}). "
+                "Convert the file, for example with iconv -f latin1 -t utf-8"
+            ) from error
+        if "\0" in text:
+            raise DataError(f"{path}:{number} has a NUL character. Expected {encoding} text")
         yield number, text
 
 

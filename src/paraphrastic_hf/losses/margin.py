@@ -46,6 +46,9 @@ def margin_loss(
         has_negative_of_first: False for each s without a negative, whose term is 0, (batch,).
         has_negative_of_second: The same for each t.
 
+    Raises:
+        ValueError: If the shapes differ or `similarity` is unknown.
+
     Example:
         >>> s, t, away = (torch.tensor([[*pair]]) for pair in ((1.0, 0.0), (0.6, 0.8), (0.0, 1.0)))
         >>> margin_loss(s, t, away, -s, 0.8)  # 0.8 - 0.6 + 0, and 0.8 - 0.6 - 0.6

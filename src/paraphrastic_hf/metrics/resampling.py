@@ -75,10 +75,10 @@ class Sums(Resampled):
 
 
 class Means(Sums):
-    """Segment scores, (segments,), whose mean is the score."""
+    """Segment scores, (segments,), whose mean is the score. `name` is for messages."""
 
-    def __init__(self, scores: np.ndarray) -> None:
-        check_finite("score", scores)
+    def __init__(self, scores: np.ndarray, name: str = "score") -> None:
+        check_finite(name, scores)
         self.rows = np.asarray(scores, np.float64)[:, None]
 
     def score_of(self, sums: np.ndarray) -> np.ndarray:

@@ -64,7 +64,9 @@ def compare_systems(
     score: Any = scorer.score
     scores = [score(hypotheses, references) for _, hypotheses in systems]
     options: dict[str, Any] = {"samples": samples, "seed": seed}
-    similes, sims = [Means(each.simile) for each in scores], [Means(each.sim) for each in scores]
+    names = [f"score of system {number}" for number in range(1, len(scores) + 1)]
+    similes = [Means(each.simile, name) for each, name in zip(scores, names, strict=True)]
+    sims = [Means(each.sim, name) for each, name in zip(scores, names, strict=True)]
     return [
         SystemScores(
             name,

@@ -38,7 +38,9 @@ def neighbor_mean(scores: np.ndarray) -> np.ndarray:
 def margin_score(
     cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
 ) -> np.ndarray:
-    """Return the margins of cosines over mean cosines, float32, in the broadcast shape."""
+    """Return the margins of cosines over mean cosines, float32, in the broadcast shape. In a ratio,
+    a mean below 0.1 counts as 0.1.
+    """
     mean = (source_mean + target_mean) / 2
     if kind == "cosine":
         score = cosine + np.zeros_like(mean)

@@ -100,9 +100,10 @@ def mine_lines(
     the model knows are in no pair.
 
     `folder` keeps the texts, the vectors and the state of the search, which a later run with equal
-    texts and model reuses. The caller must lock it until the rows of the result have been read.
-    `memory` is in megabytes, in addition to the model and about 200 bytes per line. The other
-    options are those of `mine`.
+    texts, model and settings reuses. Only `candidates`, `score`, `one_to_one` and `threshold` may
+    differ. The caller must lock the folder until the rows of the result have been read. `memory` is
+    in megabytes, in addition to the model and about 200 bytes per line. The other options are those
+    of `mine`.
     """
     check_options(memory=memory, **options)
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)

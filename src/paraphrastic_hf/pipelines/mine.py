@@ -148,13 +148,15 @@ def mine_shards(
     **linking: Any,
 ) -> Iterator[MinedShards | int]:
     """Find sentence pairs with the same meaning between two sides of many files each, encoded by
-    `paraphrastic corpus encode` with one model.
+    `paraphrastic corpus encode` with one model. If `target` is `source`, the best partner of a line
+    is the line itself unless `different` is set.
 
     Yield the pairs, or the number of incomplete searches if jobs of a cluster are running or have
     failed. The pairs are those that `mining.files.mine_lines` finds in the concatenated files,
     unless more than k + 4 neighbors of a line have cosines that differ by rounding alone. `memory`
-    is in megabytes per task. The other options are those of `mine_lines`. `linking` may differ
-    between calls.
+    is in megabytes per task. The last step needs about 200 bytes per line of both sides. There is
+    one task per pair of files: `make.tasks` is ignored. The other options are those of
+    `mine_lines`. `linking` may differ between calls.
     """
     check_options(k=k, precision=precision, **linking)
     folder = Path(output)

@@ -168,6 +168,8 @@ class Judge(Stage):
             yield block
 
     def _judge(self, block: Block, scores: Sequence[float | None]) -> None:
+        if len(scores) != len(block.rows):
+            raise ValueError(f"Step {self.name}: {len(scores)} scores for {len(block.rows)} rows")
         name, kept = self._step.name, []
         for row, score in zip(block.rows, scores, strict=True):
             row[name] = score

@@ -28,7 +28,12 @@ def ngram_overlap(first: str, second: str, n: int) -> float:
 
 def lemmatize(texts: Sequence[str]) -> list[str]:
     """Replace each word, separated by spaces, by its lemma from simplemma (thesis, 3.5.1)."""
-    require("lemmas", "simplemma", what="training.exclude partners_and_lemmas")
+    require(
+        "lemmas",
+        "simplemma",
+        what="training.exclude partners_and_lemmas",
+        instead="set training.exclude to partners",
+    )
     import simplemma
 
     return [

@@ -103,6 +103,7 @@ def _code(language: str) -> str:
 def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
     """Find and read the bitext of two languages in a folder: `*.en` with `*.fr`, or else a `.tmx`
     or `.tsv` file (also .gz, .xz, .bz2). A name may give the order of columns (`a.en-fr.tsv`).
+    Case does not matter.
     """
     root = folder.roots[0]
     if root.is_file():

@@ -73,7 +73,9 @@ class MadeConfig(datasets.BuilderConfig):
 
 
 class MadeFromText(Corpus):
-    """Probing task made from text files. All splits shrink if the text is too small."""
+    """Probing task made from text files. Equal text, options and seed give equal splits. All splits
+    shrink if the text is too small.
+    """
 
     BUILDER_CONFIG_CLASS = MadeConfig
     label_caps: ClassVar[dict[str, int]] = {}  # default `label_cap` by configuration

@@ -59,7 +59,9 @@ class FilePerClass(Corpus):
 
 
 class Bigrams(Table):
-    """Mitchell and Lapata's bigrams (thesis, 3.5.6), rated by 5 people (test: 13 others)."""
+    """Mitchell and Lapata's bigrams (thesis, 3.5.6): the same pairs in both splits, rated by 5
+    people (test: 13 others).
+    """
 
     def features(self) -> Features:
         return scored_pair(ratings=ListOf(NUMBER))

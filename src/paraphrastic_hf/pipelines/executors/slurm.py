@@ -11,7 +11,11 @@ SUBMITTED = "submitted.txt"  # file with the number of the last job, in the fold
 
 
 class SlurmExecutor(SlurmPipelineExecutor):
-    """Executor that submits no tasks while jobs of an earlier call wait or run."""
+    """Executor that submits no tasks while jobs of an earlier call wait or run.
+
+    datatrove's own executor would submit them again, and the waiting jobs would take their tasks
+    from the new list.
+    """
 
     def launch_job(self) -> None:
         for program in ("sbatch", "squeue"):

@@ -51,8 +51,9 @@ class PairCounts:
         cross(u, v) = ln n(u, v) 2N / (n(u) n(v))
 
     The PMI within sentences is averaged over references and translations. It is 0 for words that
-    never share a sentence, a case that the thesis does not define. Words are counted once per
-    sentence. Pairs with a side of more than `max_words` words are skipped.
+    never share a sentence, a case that the thesis does not define. Words are runs of letters
+    and digits, in lower case, counted once per sentence. Pairs with a side of more than `max_words`
+    words are skipped.
     """
 
     def __init__(

@@ -41,10 +41,11 @@ class Step:
             raise RecipeError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
 
     pattern: ClassVar[str]  # of `name`, with keys of the recipe in braces
+    measure: ClassVar[str] = ""  # the score in the reason of a rejection (default: `name`)
 
     @property
     def name(self) -> str:
-        """Column of the score, and name of the step in statistics and rejections."""
+        """Column of the score, and name of the step in statistics."""
         return self.pattern.format_map(vars(self))
 
     @property
@@ -73,7 +74,8 @@ class Step:
         """Return the reason to reject a row with this score, or None to keep the row."""
         if score is None or self.bounds.allow(score):
             return None
-        return Rejection(self.name, score, self.bounds)
+        measure = self.measure.format_map(vars(self)) or self.name
+        return Rejection(measure, score, self.bounds)
 
 
 def column(rows: Sequence[Row], name: str) -> list[str]:

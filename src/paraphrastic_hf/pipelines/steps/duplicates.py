@@ -70,6 +70,8 @@ class Duplicates(Step):
     def _memory(self) -> _Memory:
         return _Memory([Seen()])
 
+    measure = "the same {of} before"
+
     @property
     def name(self) -> str:
         return "duplicate" if self.of == PAIR else f"duplicate_{self.of}"
@@ -106,6 +108,8 @@ class NearDuplicates(Step):
     @cached_property
     def _memory(self) -> _Memory:
         return _Memory([Seen() for _ in range(self.bands)])
+
+    measure = "similarity to a {of} before"
 
     @property
     def name(self) -> str:

@@ -31,6 +31,7 @@ class CrossEntropy(Step):
     column: str = argument("cross_entropy", help="column of the score")
 
     pattern = "{column}"
+    measure = "cross-entropy of the {of}"
 
     @cached_property
     def _scorer(self) -> Scorer:
@@ -84,6 +85,7 @@ class ReferenceProbability(Step):
     of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
 
     pattern = "reference_probability"
+    measure = "probability that the {of} is a reference"
 
     @cached_property
     def _scorer(self) -> Callable[[Sequence[str]], np.ndarray]:

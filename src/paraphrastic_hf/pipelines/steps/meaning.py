@@ -48,6 +48,8 @@ class SemanticDuplicates(EncoderStep):
     def _earlier(self) -> list[np.ndarray]:
         return []
 
+    measure = "cosine with an earlier {of}"
+
     @property
     def name(self) -> str:
         return "semantic_duplicate" if self.of == PAIR else f"semantic_duplicate_{self.of}"
@@ -107,6 +109,7 @@ class Exclude(EncoderStep):
     )
 
     pattern = "excluded"
+    measure = "cosine with an excluded text"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -130,9 +130,14 @@ def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, kw_only=True)
 class NgramOverlap(Step):
-    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0)."""
+    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0).
+
+    The thesis uses trigrams, the 2017 paper n-grams of 1 to 3 words.
+    """
 
     n: int = argument(3, help="words per n-gram", at_least=1, at_most=9)
+
+    measure = "{n}-gram overlap"
 
     @property
     def name(self) -> str:
@@ -149,9 +154,12 @@ class NgramOverlap(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceBleu(Step):
-    """BLEU with 1 added to n-gram counts and the reference's length (Nakov et al., 2012)."""
+    """BLEU with 1 added to n-gram counts and the reference's length (Nakov et al., 2012), so that a
+    long copy scores higher than a short copy.
+    """
 
     pattern = "bleu"
+    measure = "smoothed sentence BLEU"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
         return _by_blocks(rows, _bleu)

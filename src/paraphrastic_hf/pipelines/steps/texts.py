@@ -49,9 +49,12 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Words of the longer side per word of the shorter (2017 paper), infinite if one is empty."""
+    """Words of the longer side per word of the shorter (2017 paper): infinite if one is empty, None
+    if both are.
+    """
 
     pattern = "length_ratio"
+    measure = "words of the longer side per word of the shorter"
 
     def score_pair(self, first: str, second: str) -> float | None:
         shorter, longer = sorted((len(first.split()), len(second.split())))
@@ -63,6 +66,7 @@ class TerminalPunctuation(Step):
     """Whether the two sides end in different marks (`.` or `…`, `!`, `?`, or none): 1 or 0."""
 
     pattern = "punctuation"
+    measure = "terminal marks that differ"
 
     def score_pair(self, first: str, second: str) -> int:
         return int(terminal_mark(first) != terminal_mark(second))
@@ -80,6 +84,7 @@ class DifferentNumbers(Step):
     """
 
     pattern = "numbers"
+    measure = "numbers that differ"
 
     def score_pair(self, first: str, second: str) -> int:
         if not (_DIGIT.search(first) or _DIGIT.search(second)):
@@ -99,6 +104,7 @@ class Copy(Step):
     of: str = argument(REFERENCE, help="side to compare with", choices=(REFERENCE, SOURCE))
 
     pattern = "copy_of_{of}"
+    measure = "a copy of the {of}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
         pairs = zip(column(rows, self.of), column(rows, TRANSLATION), strict=True)
