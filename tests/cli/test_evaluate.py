@@ -194,7 +194,7 @@ def test_a_missing_file_is_named_with_its_option(root, run, monkeypatch):
     ("command", "named"),
     [
         ("neighbors MODEL --query zebra", "'zebra'"),
-        ("neighbors MODEL MODEL --query a", "name"),
+        ("neighbors MODEL MODEL --query a", "/model"),
         ("errors MODEL", "models"),
         ("norms MODEL --corpus treebank", "treebank"),
         ("gates MODEL", "GRAN"),
