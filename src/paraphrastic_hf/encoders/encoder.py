@@ -636,8 +636,8 @@ class SentenceEncoder(HubMixin):
         """Return a copy with the length of every token vector raised to a power.
 
         Training with negatives lengthens the vectors of topical words. A power below 1 weights
-        words more evenly, which helps when judging translations (recipes/beyond-bleu-2019). It
-        needs an averaging model whose table is not rounded.
+        words more evenly, which helps when judging translations (recipes/beyond-bleu-2019). The
+        model must be an averaging model whose table is not rounded.
 
         Args:
             power: Exponent. 0 gives all vectors equal length. 1 changes nothing.
@@ -654,7 +654,7 @@ class SentenceEncoder(HubMixin):
 
         `rounding_error` gives the largest error: a few percent of a vector's length for int8, up to
         tens of percent for int4. Packaged models are stored as int4, so bfloat16 represents them
-        exactly. It needs an averaging model whose table is not rounded.
+        exactly. The model must be an averaging model whose table is not rounded.
 
         Args:
             precision: `float32`, `bfloat16` (2 bytes per value), `int8` (1 byte) or `int4` (half a

@@ -59,7 +59,8 @@ class GenerationOptions:
             raise ValueError(f"seed must be from 0 to 2**63 - 1, got {self.seed}")
         if not self.sample and self.outputs > self.beams:
             raise ValueError(
-                f"outputs must be at most beams ({self.beams}) without sample, got {self.outputs}"
+                f"Without `sample`, `outputs` must be at most `beams` ({self.beams}), "
+                f"got {self.outputs}"
             )
 
     def after(self, texts: int) -> GenerationOptions:

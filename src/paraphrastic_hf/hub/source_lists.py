@@ -1,4 +1,4 @@
-"""`SOURCES.tsv` in data folders: licenses of files. Release classes of licenses."""
+"""`SOURCES.tsv` in data folders: licenses of files, and whether these allow a release."""
 
 import lzma
 import re

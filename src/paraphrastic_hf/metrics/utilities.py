@@ -25,7 +25,7 @@ Lists = Sequence[Sequence[str]]
 
 
 class SemanticUtility:
-    """SIM or SimiLE (by the scorer's `penalty`) between candidates."""
+    """SIM between candidates, or SimiLE if the scorer has a `penalty`."""
 
     def __init__(self, scorer: SimileScorer) -> None:
         self.scorer = scorer

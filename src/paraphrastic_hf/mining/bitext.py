@@ -107,7 +107,7 @@ def mine(
             linking).
         threshold: Lowest score of a pair. None for no limit.
         skip: For each source, the row of a target that it may not pair with, (n,), or -1. This
-            target is no neighbor either. A target may be excluded for one source only.
+            target is no neighbor either. At most one source may exclude a target.
         index: Search method: `exact`, `faiss-flat` or `faiss-ivf`.
         probes: Number of cells that `faiss-ivf` searches, at least 1.
         memory: Megabytes for the exact search, above 0 (see `neighbors.nearest`).

@@ -251,8 +251,8 @@ def rescored(
 
 def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
     """Merge neighbors of the same sentences that were searched in each shard separately. `sizes`
-    are the shards' numbers of sentences. Equal cosines are sorted by `ids`, counted through all
-    shards.
+    are the shards' numbers of sentences. Equal cosines are sorted by `ids`, which are numbered
+    across shards.
     """
     best: Neighbors | None = None
     start = 0

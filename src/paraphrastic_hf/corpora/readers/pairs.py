@@ -215,7 +215,7 @@ class PpdbSynonyms(Corpus):
 
 
 class SimpWiki(Filtered):
-    """Standard and simple Wikipedia (2017 paper, section 4): `v2` has titles, `v1` has splits."""
+    """Standard and simple Wikipedia (2017 paper, section 4): `v2` has article titles."""
 
     BUILDER_CONFIG_CLASS = TextFilterConfig
 

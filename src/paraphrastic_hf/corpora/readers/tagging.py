@@ -42,7 +42,7 @@ def split_in_order(
     sentences: Sequence[TaggedSentence], shares: Sequence[float]
 ) -> list[list[TaggedSentence]]:
     """Split a corpus into consecutive parts, each ending with the document in which its share of
-    the sentences is reached. The last part, one more than `shares`, gets the remainder.
+    the sentences is reached. One more part gets the remainder.
     """
     parts: list[list[TaggedSentence]] = [[] for _ in range(len(shares) + 1)]
     ends = [share * len(sentences) for share in accumulate(shares)]

@@ -65,8 +65,8 @@ class TrainedStock:
     def forward(self, *args: Any, logits_at: Tensor | None = None, **kwargs: Any) -> Any:
         """Run the stock model.
 
-        With `logits_at`, a mask (batch, seq), compute only those logits, (positions, vocab). Marian
-        then leaves out its last entry, padding.
+        With `logits_at`, a mask (batch, seq), compute only those logits, (positions, vocab). For
+        Marian, they lack the last vocabulary entry, which is padding.
         """
         if logits_at is None:
             return super().forward(*args, **kwargs)  # type: ignore[misc]

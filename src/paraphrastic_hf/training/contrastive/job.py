@@ -31,8 +31,8 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
         if self.recipe.keeps_tables:
             if not any(model.composition()):
                 raise RecipeError(
-                    "training.freeze tables leaves nothing to train in an average of token "
-                    "vectors. Set model.kind to weighted, or remove training.freeze"
+                    "With `training.freeze: tables`, an average of token vectors has nothing to "
+                    "train. Set model.kind to weighted, or remove training.freeze"
                 )
             for table in model.tables():
                 table.weight.requires_grad_(False)

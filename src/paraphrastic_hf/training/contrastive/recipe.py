@@ -46,7 +46,9 @@ class ContrastiveTraining(OptimizationArguments):
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(
-        "cosine", help="hinge and negatives (thesis 3.5.1: dot)", choices=("cosine", "dot")
+        "cosine",
+        help="similarity for the hinge and to choose negatives (3.5.1: dot)",
+        choices=("cosine", "dot"),
     )
     objective: str = argument(
         "margin",

@@ -95,8 +95,8 @@ class LatentArguments:
     )
     translation_scorer: bool = argument(
         False,
-        help="mgt: use a separate output layer for translations, which have no language variable. "
-        "If false, zeros replace the language variable",
+        help="mgt: a translation has no language variable. true: it has its own output layer. "
+        "false: it has the common one, with zeros in place of the variable",
     )
     language_variables: bool = argument(
         True, help="use one latent variable per language, for reconstruction"

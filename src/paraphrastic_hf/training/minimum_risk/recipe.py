@@ -80,7 +80,7 @@ class CostArguments:
         choices=SIMILARITIES,
     )
     alpha: float = argument(
-        ALPHA, help="exponent of the length penalty of simile and half (thesis 7.2.1)", at_least=0
+        ALPHA, help="exponent of the length penalty, for `simile` and `half` (7.2.1)", at_least=0
     )
     penalty: str = argument(
         "both",
@@ -192,13 +192,15 @@ class MinimumRiskRecipe:
             raise must_be("candidates.beams", beams, f"at least {candidates.count}")
         if candidates.count > MOST_BEAMS and candidates.search != "sample":
             raise must_be(
-                "candidates.count with search beam", candidates.count, f"at most {MOST_BEAMS:,}"
+                "candidates.count with `candidates.search: beam`",
+                candidates.count,
+                f"at most {MOST_BEAMS:,}",
             )
         if beams is not None and candidates.search != "beam":
-            raise must_be("candidates.beams with candidates.search sample", beams, "left out")
+            raise must_be("candidates.beams with `candidates.search: sample`", beams, "left out")
         if needs_name != (cost.name is not None):
             raise must_be(
-                f"cost.name with cost.metric {cost.metric}",
+                f"cost.name with `cost.metric: {cost.metric}`",
                 cost.name,
                 "given" if needs_name else "left out",
             )
