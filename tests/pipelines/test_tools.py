@@ -200,6 +200,8 @@ def test_lexicons_round_trip_and_load_with_datasets(name, tmp_path):
     assert load_dataset(kind, **options, **more)["paraphrase"] == [e.paraphrase for e in entries]
     (score,) = (e.adjusted_pmi for e in entries if (e.word, e.paraphrase) == ("big", "large"))
     assert listed_scores(path)(["big"], ["large"]) == pytest.approx([score], abs=1e-4)
+    path.write_bytes(b"PAR1")
+    assert not is_lexicon(path)
 
 
 def test_agreement_averages_both_orders(tmp_path):

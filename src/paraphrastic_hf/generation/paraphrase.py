@@ -179,8 +179,8 @@ class SyntacticParaphraser(HubMixin):
                 templates.
             parses: Trees of the sentences. None calls the parser.
             writing: Options of beam search or sampling. None means 3 beams and 40 tokens (thesis).
-                A model that reads templates then writes the first of the beams that has the
-                template, if there is a parser.
+                With one output and a parser, a model that reads templates writes the first of the
+                beams that has the template, or else the first.
             min_overlap: Minimum share of common words, 0 to 1. None means no limit.
             min_similarity: Minimum cosine, -1 to 1, computed by the encoder. None means no limit.
 
@@ -203,7 +203,7 @@ class SyntacticParaphraser(HubMixin):
         targets = self._targets(lines, asked, parses, remarks)
         sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
         chooses = self.parser and templates and self.writer.reads not in (PARSE, NONE)
-        if chooses and how.outputs == 1 and not how.sample:
+        if chooses and how.outputs == 1 < how.beams and not how.sample:
             outputs = self.writer.write(sources, targets, replace(how, outputs=how.beams))
             outputs = self._with_template(asked, outputs)
         else:
@@ -247,8 +247,8 @@ class SyntacticParaphraser(HubMixin):
                 data without a conjunction, adverb or interjection at the top, because paraphrases
                 often add such a word. If the model does not need a template, None also means a
                 paraphrase without template.
-            writing: Options of beam search or sampling. All beams of a template are candidates.
-                None means 3 beams and 40 tokens.
+            writing: Options of beam search or sampling. All beams of a template are candidates,
+                whatever `outputs` is. None means 3 beams and 40 tokens.
             **options: As in `paraphrase`.
 
         Returns:

@@ -123,7 +123,7 @@ class SsruEncoder(nn.Module):
         is_read, read = is_token[:, None], self.key_value(states)[:, None]
         if template_ids is not None and self.config.guidance > 1 and not self.training:
             # The same source may occur with many templates. Read it once.
-            known = input_ids.masked_fill(~is_source, -1)
+            known = F.pad(input_ids.masked_fill(~is_source, -1), (0, 1))  # for empty sources
             distinct, kept = torch.unique(known, dim=0, return_inverse=True)
             places = torch.arange(len(kept), device=kept.device)
             rows = kept.new_zeros(len(distinct)).scatter_(0, kept, places)

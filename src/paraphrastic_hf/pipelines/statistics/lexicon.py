@@ -220,15 +220,15 @@ def is_lexicon(path: str | Path) -> bool:
     path = Path(path)
     if not path.is_file():
         return False
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
 
-        return tuple(pq.read_schema(path).names) == COLUMNS
-    with open_lines(path) as file:
-        try:
+            return tuple(pq.read_schema(path).names) == COLUMNS
+        with open_lines(path) as file:
             return file.readline(200).rstrip(b"\r\n") == HEADER.encode()
-        except READ_ERRORS:
-            return False  # the reader reports the damage
+    except (*READ_ERRORS, ValueError):  # of pyarrow
+        return False  # the reader reports the damage
 
 
 def read_lexicon(path: str | Path) -> Iterator[Entry]:
