@@ -9,7 +9,7 @@ import torch
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.data.megabatch import MiniBatch, interleave
 
-PAIRS = 5
+PAIRS, WIDTHS = 5, [8, 24]
 
 
 def infonce(vectors: torch.Tensor, rank: int, world: int) -> tuple[float, torch.Tensor]:
@@ -34,6 +34,7 @@ def infonce(vectors: torch.Tensor, rank: int, world: int) -> tuple[float, torch.
     )
     task.accelerator = SimpleNamespace(num_processes=world, process_index=rank, gather=gather)
     task.accelerator.autocast = lambda: torch.autocast("cpu", enabled=False)
+    task._widths = WIDTHS
     rows = vectors.clone().requires_grad_()
     sentences, place = np.unique(batch.pairs, return_inverse=True)
     loss = task._infonce(rows[sentences], torch.from_numpy(place.reshape(batch.pairs.shape)), batch)
