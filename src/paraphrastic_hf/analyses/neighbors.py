@@ -72,14 +72,15 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
-            f"{name} ({type(encoder).__name__}) has no table. Name texts to search by --among"
+            f"{name} ({type(encoder).__name__}) has no table. "
+            "Pass the texts to search as --among FILE"
         )
     table = encoder.table()
     if table is None:
         tables = encoder.model_apart().tables()
         if len(tables) > 1:
             raise ModelError(
-                f"{name} has {len(tables)} token tables. Name texts to search by --among"
+                f"{name} has {len(tables)} token tables. Pass the texts to search as --among FILE"
             )
         table = tables[0].weight.detach().float().cpu().numpy()
     tokens = [

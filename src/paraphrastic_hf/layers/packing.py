@@ -74,8 +74,8 @@ class Padding:
     ) -> Padding:
         """Find the positions of the tokens of a batch of texts, given their lengths, (batch,).
 
-        `device` is the device of the tokens, by default that of `lengths`. `longest` is the number
-        of columns, by default the greatest length.
+        Tokens are on `device` (default: the device of `lengths`), in `longest` columns (default:
+        the greatest length).
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))

@@ -62,8 +62,9 @@ class ParserConfig(WordsConfig):
 class ParserOutput(ModelOutput):
     """Output of a parser.
 
-    Scores and labels of spans are (batch, seq + 1, seq + 1), and None in training. The score of [i,
-    j] is log p(best phrase label) - log p(none) of the words i to j - 1, or 0 if [i, j] is no span.
+    Scores and labels of spans are (batch, seq + 1, seq + 1), and None in training. Entry [i, j] is
+    for the words i to j - 1. Its score is log p(best phrase label) - log p(no phrase), or 0 outside
+    the sentence.
     """
 
     loss: Tensor | None = None  # of tags and spans, in nats per word, only with labels

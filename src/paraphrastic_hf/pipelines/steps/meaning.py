@@ -37,8 +37,8 @@ class SemanticDuplicates(EncoderStep):
     """Cosine of a text with the nearest earlier text, in all tasks of a corpus.
 
     Earlier texts include those that this step rejects, but not those that earlier steps reject. The
-    search is exact, and its time grows with the square of the number of rows. With
-    `of: pair`, it uses the mean of the cosines of the first sides and of the second sides.
+    search is exact, and its time grows with the square of the number of rows. With `of: pair`, the
+    score is the mean of the cosines of the first sides and of the second sides.
     """
 
     at_most: float | None = argument(0.9, help="highest score of rows to keep")
